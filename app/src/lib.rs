@@ -1,0 +1,1 @@
+//! Placeholder so that the workspace compiles.
