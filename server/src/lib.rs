@@ -1,3 +1,4 @@
 //! Stint's server: the only place with I/O. Rooms and who may use whom: `docs/ARCHITECTURE.md`.
 
 pub mod clock;
+pub mod store;

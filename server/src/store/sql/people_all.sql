@@ -1,0 +1,1 @@
+SELECT id, name, active FROM people ORDER BY id

@@ -1,0 +1,1 @@
+SELECT id, name, active FROM people WHERE id = $1

@@ -1,0 +1,1 @@
+INSERT INTO people (id, name, active) VALUES ($1, $2, $3)

@@ -1,0 +1,1 @@
+UPDATE people SET active = $2 WHERE id = $1

@@ -1,0 +1,1 @@
+DELETE FROM sessions WHERE id_hash = $1

@@ -1,0 +1,2 @@
+INSERT INTO sessions (id_hash, record, expires_at) VALUES ($1, $2, $3)
+ON CONFLICT (id_hash) DO UPDATE SET record = excluded.record, expires_at = excluded.expires_at

@@ -1,0 +1,1 @@
+SELECT id FROM workloads WHERE external_id = $1

@@ -1,0 +1,1 @@
+SELECT id, name FROM workloads WHERE id IN (SELECT value FROM json_each($1))
