@@ -1,0 +1,107 @@
+//! Every test there is, and one line that counts them.
+//!
+//! The order is that of cost: tests in process first, the browser last. A step that fails does not hide the next
+//! one; a step that can't run at all counts as one failure.
+
+mod browser;
+mod count;
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{Stream, find_program, follow, on_terminal};
+use crate::serve::Profile;
+use crate::site::{self, WasmProfile};
+use crate::workspace::Workspace;
+
+use self::count::{Count, Runner};
+
+/// Did everything pass?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Passed,
+    Failed,
+}
+
+/// One call, so that the crates share one set of features. The server brings the app in with `ssr`; it is named here
+/// so that leaving the server out would not leave the app without either face.
+const PRODUCT: [&str; 8] = [
+    "--package",
+    "stint-core",
+    "--package",
+    "stint-app",
+    "--package",
+    "stint-server",
+    "--features",
+    "stint-app/ssr",
+];
+
+/// Apart from the product: the site packer's dependencies would change the features of the server's.
+const SETUP: [&str; 2] = ["--package", "xtask"];
+
+/// Runs everything and prints the count as the last line.
+pub(crate) fn run(workspace: &Workspace) -> Verdict {
+    let mut total = Count::default();
+    total += counted(
+        "preparing the browser",
+        browser::prepare(workspace).map(|()| Count::default()),
+    );
+    total += counted("tests in process", native(workspace, &PRODUCT));
+    total += counted("tests of the set-up", native(workspace, &SETUP));
+    let site = site::build(workspace, WasmProfile::Release);
+    total += counted("end-to-end tests", site.and_then(|()| end_to_end(workspace)));
+    println!("{total}");
+    total.verdict()
+}
+
+fn counted(step: &str, outcome: Result<Count>) -> Count {
+    outcome.unwrap_or_else(|error| {
+        eprintln!("xtask: {step}: {error:#}");
+        Count { passed: 0, failed: 1 }
+    })
+}
+
+/// By cargo-nextest where it is installed, else by cargo's own runner: the same tests, in one process a crate.
+fn native(workspace: &Workspace, packages: &[&str]) -> Result<Count> {
+    let mut cargo = workspace.cargo();
+    if find_program(&["cargo-nextest"]).is_some() {
+        cargo.args(["nextest", "run", "--no-fail-fast"]).args(packages);
+        cargo.args(["--color", if on_terminal() { "always" } else { "never" }]);
+        counting(&mut cargo, Runner::Nextest, Stream::Err)
+    } else {
+        cargo
+            .args(["test", "--no-fail-fast", "--lib", "--bins", "--tests"])
+            .args(packages);
+        counting(&mut cargo, Runner::Libtest, Stream::Out)
+    }
+}
+
+fn end_to_end(workspace: &Workspace) -> Result<Count> {
+    // The tests in process have built the server, with the features of that call; asking cargo for it alone would
+    // compile half of it again.
+    let server = workspace.binary(Profile::Dev.folder());
+    ensure!(server.is_file(), "there is no server at {}", server.display());
+    let folder = workspace.root().join("e2e");
+    let mut playwright = Command::new("npx");
+    workspace.prepare(&mut playwright);
+    playwright
+        .args(["--no-install", "playwright", "test"])
+        .current_dir(folder)
+        .env("STINT_BIN", server)
+        .env(
+            "STINT_CHROMIUM",
+            browser::chromium().context("there is no Chromium")?,
+        );
+    counting(&mut playwright, Runner::Playwright, Stream::Out)
+}
+
+fn counting(command: &mut Command, runner: Runner, stream: Stream) -> Result<Count> {
+    let mut total = Count::default();
+    let status = follow(command, stream, |line| total += runner.count(line))?;
+    if !status.success() && total.failed == 0 {
+        total.failed = 1;
+    }
+    ensure!(total.passed + total.failed > 0, "no test was run");
+    Ok(total)
+}
