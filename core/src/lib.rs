@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod id;
+pub mod input;
 pub mod org;
 pub mod sched;
 pub mod standing;
