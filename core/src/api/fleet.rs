@@ -4,38 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::id::{BlockId, HostId, NodeId, PoolId, RunId, WorkloadId};
+pub use crate::sched::contract::HostState;
 use crate::sched::contract::WorkloadState;
 use crate::units::Fraction;
-
-/// Whether a host can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum HostState {
-    /// It takes work.
-    Up,
-    /// It takes nothing new.
-    Draining,
-    /// It is lost, or being repaired.
-    Down,
-    /// Nobody knows.
-    Unknown,
-}
-
-impl HostState {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Up, Self::Draining, Self::Down, Self::Unknown];
-
-    /// The word on the screens.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Up => "Up",
-            Self::Draining => "Draining",
-            Self::Down => "Down",
-            Self::Unknown => "Unknown",
-        }
-    }
-}
 
 /// A run on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -242,6 +242,36 @@ pub enum EndCause {
     Expired,
 }
 
+/// Whether a host can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HostState {
+    /// It takes work.
+    Up,
+    /// It takes nothing new.
+    Draining,
+    /// It is lost, or being repaired.
+    Down,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl HostState {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Up, Self::Draining, Self::Down, Self::Unknown];
+
+    /// The word on the screens.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Up => "Up",
+            Self::Draining => "Draining",
+            Self::Down => "Down",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
 /// Where a workload stands, as people see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

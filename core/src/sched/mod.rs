@@ -7,7 +7,7 @@
 //! | [`state`] | everything a pass needs to know, kept up by events; timers |
 //! | [`decide()`] | one pass: state in, [`Decisions`] out |
 //! | [`place`] | free placements: best fit, whole hosts, blocks |
-//! | [`displace`] | who yields: legality, least waste, minimal sets |
+//! | `displace` | who yields: legality, least waste, minimal sets |
 //! | [`explain`] | the order of the whole queue, and a reason for every wait |
 //! | [`reason`] | reasons as data, and the one place where they become sentences |
 //!
@@ -16,4 +16,17 @@
 //! [`reason::Reason`] and are not decided yet.
 
 pub mod contract;
+mod cursor;
+mod decide;
+pub mod decisions;
+mod displace;
+pub mod explain;
+pub mod place;
 pub mod reason;
+pub mod run;
+pub mod state;
+pub mod tree;
+
+pub use decide::decide;
+pub use decisions::Decisions;
+pub use state::State;
