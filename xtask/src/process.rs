@@ -114,7 +114,13 @@ pub(crate) fn install_packages(names: &[&str]) -> Result<bool> {
             run_aside(
                 command
                     .env("DEBIAN_FRONTEND", "noninteractive")
-                    .args(["-qq", "-y", "--no-install-recommends", "--no-remove"])
+                    .args([
+                        "-qq",
+                        "-y",
+                        "-oDpkg::Use-Pty=0",
+                        "--no-install-recommends",
+                        "--no-remove",
+                    ])
                     .args(arguments),
             )
         })
