@@ -5,9 +5,12 @@
 //! show it, and the simulator runs the very same code over recorded demand.
 
 pub mod api;
+pub mod authz;
 pub mod id;
 pub mod input;
+pub mod ledger;
 pub mod org;
 pub mod sched;
+pub mod sim;
 pub mod standing;
 pub mod units;

@@ -2,6 +2,7 @@
 //!
 //! | room | what it holds |
 //! | --- | --- |
+//! | [`audit`] | the invariants, checked on a state |
 //! | [`contract`] | what a workload asks for and is promised; the proof that a run may be stopped |
 //! | [`tree`] | the organisation as the walk sees it: branches, leaves, own parts |
 //! | [`state`] | everything a pass needs to know, kept up by events; timers |
@@ -15,6 +16,7 @@
 //! held here. Reservations (section 8) and the debug lane (section 9) have their place in [`Decisions`] and
 //! [`reason::Reason`] and are not decided yet.
 
+pub mod audit;
 pub mod contract;
 mod cursor;
 mod decide;
