@@ -6,6 +6,7 @@
 //! write transaction. Absent: any rule of the domain; those are in `stint_core` and have been asked before a row
 //! is written. The constraints of the schema are the second line.
 
+pub mod arrivals;
 pub mod audit_log;
 mod error;
 pub mod idempotency;

@@ -1,0 +1,1 @@
+DELETE FROM arrivals WHERE external_id = $1

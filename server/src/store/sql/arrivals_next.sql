@@ -1,0 +1,1 @@
+SELECT MIN(submit_at) FROM arrivals

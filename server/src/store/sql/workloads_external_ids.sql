@@ -1,0 +1,1 @@
+SELECT external_id FROM workloads WHERE external_id IS NOT NULL
