@@ -40,7 +40,7 @@ pub struct PoolEntry {
     /// Its id.
     pub id: PoolId,
     /// What is kept back for repairs and the debug lane, in basis points.
-    pub reserve_bp: u16,
+    pub reserve_bp: u32,
     /// The longest minimum runtime.
     pub cap: Seconds,
     /// How long a start may take.

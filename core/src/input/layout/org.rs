@@ -1,4 +1,5 @@
-//! The organisation file: `zone`, `[[node]] id, parent, kind, name, hours | weight`, `[[person]] id, name, roles`.
+//! The organisation file: `zone`, `[[node]] id, parent, kind, name, hours | weight`, `[[person]] id, name,
+//! active, roles`.
 //!
 //! Either every amount is given in GPU-hours, or the pool's budgetable capacity is split by weights, level by level,
 //! by largest remainder with ties by id. A node's hours contain those of the nodes below it; what is over stays
@@ -12,11 +13,15 @@ use toml::Spanned;
 use super::{BadInput, Source, excerpt};
 use crate::api::session::Role;
 use crate::id::{NodeId, PersonId};
+use crate::ledger::split::by_weight;
 use crate::org::{MAX_DEPTH, MAX_NODES, Node, NodeIx, NodeKind, Org, OrgError};
 use crate::units::GpuSeconds;
 
-/// The heaviest weight: many orders of magnitude between two teams, and sums of all nodes still fit.
-pub const MAX_WEIGHT: i64 = 1_000_000_000;
+/// The heaviest weight: shares as fine as a hundredth of a percent, and the sum over all nodes still fits.
+pub const MAX_WEIGHT: u32 = 10_000;
+
+const _: () = assert!((MAX_WEIGHT as u64) * (MAX_NODES as u64) <= u32::MAX as u64);
+
 /// The longest name of a node or person.
 pub const MAX_NAME_CHARS: usize = 200;
 /// The most people in one file.
@@ -41,7 +46,7 @@ pub enum Division {
     /// Each node's gross amount.
     Hours(Vec<GpuSeconds>),
     /// Each node's weight among its siblings.
-    Weights(Vec<i64>),
+    Weights(Vec<u32>),
 }
 
 /// A person.
@@ -51,6 +56,8 @@ pub struct PersonEntry {
     pub id: PersonId,
     /// Their name.
     pub name: String,
+    /// Whether they may sign in; a program that submits work needs not.
+    pub active: bool,
     /// What they may do, and where.
     pub roles: Vec<(Role, NodeId)>,
 }
@@ -72,39 +79,22 @@ impl OrgLayout {
     }
 }
 
-/// Everything goes to the root; each node's amount is split among its children.
-fn split_by_weight(org: &Org, weights: &[i64], budgetable: GpuSeconds) -> Vec<GpuSeconds> {
+/// Everything goes to the root; each node's amount is split among its children, or stays where none of them has
+/// a weight.
+fn split_by_weight(org: &Org, weights: &[u32], budgetable: GpuSeconds) -> Vec<GpuSeconds> {
     let mut gross = vec![GpuSeconds::ZERO; org.len()];
     gross[org.root().0] = budgetable;
     for ix in org.indices() {
         let children = org.children(ix);
-        let own_weights: Vec<i64> = children.iter().map(|child| weights[child.0]).collect();
-        for (child, part) in children.iter().zip(largest_remainder(gross[ix.0], &own_weights)) {
+        let theirs: Vec<u32> = children.iter().map(|child| weights[child.0]).collect();
+        for (child, part) in children
+            .iter()
+            .zip(by_weight(gross[ix.0], &theirs).into_iter().flatten())
+        {
             gross[child.0] = part;
         }
     }
     gross
-}
-
-/// Splits an amount by weights: each part floored, the seconds left over to the largest remainders, ties by position.
-/// Without any weight nothing is handed out.
-fn largest_remainder(amount: GpuSeconds, weights: &[i64]) -> Vec<GpuSeconds> {
-    let total: i128 = weights.iter().map(|weight| i128::from(*weight)).sum();
-    if total == 0 {
-        return vec![GpuSeconds::ZERO; weights.len()];
-    }
-    let exact = |weight: i64| i128::from(amount.get()) * i128::from(weight);
-    let mut parts: Vec<i64> = weights
-        .iter()
-        .map(|weight| i64::try_from(exact(*weight) / total).unwrap_or(i64::MAX))
-        .collect();
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(exact(weights[*at]) % total), *at));
-    let left = amount.get() - parts.iter().sum::<i64>();
-    for at in order.into_iter().take(usize::try_from(left).unwrap_or(0)) {
-        parts[at] += 1;
-    }
-    parts.into_iter().map(GpuSeconds).collect()
 }
 
 #[derive(Deserialize)]
@@ -133,6 +123,7 @@ struct NodeTable {
 struct PersonTable {
     id: Spanned<PersonId>,
     name: Spanned<String>,
+    active: Option<bool>,
     #[serde(default)]
     roles: Vec<RoleTable>,
 }
@@ -293,14 +284,14 @@ fn division_by_weights(
     source: Source<'_>,
     org: &Org,
     tables: &BTreeMap<&NodeId, &NodeTable>,
-) -> Result<Vec<i64>, BadInput> {
+) -> Result<Vec<u32>, BadInput> {
     let mut weights = vec![0; org.len()];
     for ix in org.indices().rev() {
         let weight = tables
             .get(&org.node(ix).id)
             .and_then(|table| table.weight.as_ref());
         weights[ix.0] = match weight {
-            Some(weight) => source.whole(weight, "weight", 0..=MAX_WEIGHT)?,
+            Some(weight) => source.whole(weight, "weight", 0..=MAX_WEIGHT.into())?,
             None => org.children(ix).iter().map(|child| weights[child.0]).sum(),
         };
     }
@@ -329,6 +320,7 @@ fn people(source: Source<'_>, org: &Org, tables: &[PersonTable]) -> Result<Vec<P
         let entry = PersonEntry {
             id: table.id.get_ref().clone(),
             name: name(source, &table.name)?,
+            active: table.active.unwrap_or(true),
             roles,
         };
         if people.insert(table.id.get_ref(), entry).is_some() {

@@ -241,14 +241,12 @@ proptest! {
         weights in proptest::collection::vec(0..=MAX_WEIGHT, 1..30),
         budgetable in 0..=GpuSeconds::MAX_INPUT.get(),
     ) {
-        let parts = largest_remainder(GpuSeconds(budgetable), &weights);
-        let sum: GpuSeconds = parts.iter().copied().sum();
-        let want = if weights.iter().all(|weight| *weight == 0) { 0 } else { budgetable };
-        prop_assert_eq!(sum, GpuSeconds(want));
-        let total: i128 = weights.iter().map(|weight| i128::from(*weight)).sum();
-        for (part, weight) in parts.iter().zip(&weights) {
-            let exact = i128::from(budgetable) * i128::from(*weight);
-            prop_assert!((i128::from(part.get()) * total - exact).abs() < total.max(1));
-        }
+        let mut nodes = vec![node("lab", "", "")];
+        nodes.extend((0..).zip(&weights).map(|(n, weight)| node(&format!("t{n}"), "lab", &format!("weight = {weight}"))));
+        let layout = layout(&nodes).unwrap();
+        let own = layout.own(GpuSeconds(budgetable));
+        prop_assert_eq!(own.iter().copied().sum::<GpuSeconds>(), GpuSeconds(budgetable));
+        let kept = if weights.iter().all(|weight| *weight == 0) { budgetable } else { 0 };
+        prop_assert_eq!(own[0], GpuSeconds(kept));
     }
 }
