@@ -50,5 +50,12 @@ pub trait Backend: Send + Sync + 'static {
     async fn refused_form(&self, id: String) -> Result<Option<RefusedForm>, Problem>;
 }
 
+/// The idempotency key of the forms on one rendering of a page.
+///
+/// The server mints a new one for every request and puts it into the context beside the [`SharedBackend`]. It
+/// travels as a hidden field, so that a form that is sent twice is done once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormKey(pub String);
+
 /// The backend, bound to the person who asks.
 pub type SharedBackend = Arc<dyn Backend>;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Timestamp;
 
 /// An instant with the offset of the zone it is shown in; RFC 3339 in JSON, to the second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
 #[serde(transparent)]
@@ -22,6 +22,11 @@ impl Time {
     /// The instant.
     pub fn at(self) -> Timestamp {
         Timestamp(self.0.timestamp())
+    }
+
+    /// The offset east of UTC, in seconds.
+    pub fn offset_s(self) -> i32 {
+        self.0.offset().local_minus_utc()
     }
 
     /// RFC 3339 with offset, for `datetime` attributes and CSV.
