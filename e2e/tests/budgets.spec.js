@@ -20,14 +20,14 @@ test("five hundred GPU-hours are moved in three clicks, and the effect is seen b
   page,
   still,
   signIn,
+  open,
   follow,
   javaScriptEnabled,
 }) => {
   await signIn(still, MANAGER);
   const before = await budgets(page, still);
-  await page.goto(`${still.url}/budgets/${before.period}`);
-  if (javaScriptEnabled) await page.locator("html[data-hydrated]").waitFor({ state: "attached" });
-  const row = (node) => page.getByRole("row", { name: new RegExp(node.name) }).first();
+  await open(still, `/budgets/${before.period}`);
+  const row = (node) => page.getByRole("treegrid").getByRole("row", { name: node.name });
   await expect(row(FROM)).toContainText(shown(before.granted[FROM.id]));
 
   let clicks = 0;
@@ -35,20 +35,21 @@ test("five hundred GPU-hours are moved in three clicks, and the effect is seen b
     clicks += 1;
     await follow(target, url);
   };
-  await click(page.getByRole("link", { name: /move hours/i }).first(), /dialog=move/);
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("From").selectOption(FROM.id);
+  await click(page.getByRole("link", { name: `Move hours from ${FROM.name}` }), /dialog=move/);
+  const dialog = page.getByRole("dialog", { name: "Move hours" });
+  await expect(dialog.getByLabel("From")).toHaveValue(FROM.id);
   await dialog.getByLabel("To").selectOption(TO.id);
-  await dialog.getByLabel(/^Hours/).fill("500");
-  await dialog.getByLabel(/^Reason/).fill("a new microphone array");
-  if (!javaScriptEnabled) await click(dialog.getByRole("button", { name: /preview|effect/i }), /hours=500/);
+  await dialog.getByLabel("Hours, GPU-h").fill("500");
+  await dialog.getByLabel("Reason, kept in the ledger").fill("a new microphone array");
+  if (!javaScriptEnabled) await click(dialog.getByRole("button", { name: "Show effect" }), /hours=500/);
 
-  await expect(dialog).toContainText("500.00 GPU-h from Perception to Speech");
-  await expect(dialog).toContainText(shown(before.granted[FROM.id] - AMOUNT));
-  await expect(dialog).toContainText(shown(before.granted[TO.id] + AMOUNT));
-  expect((await budgets(page, still)).granted, "a preview changes nothing").toEqual(before.granted);
+  await expect(dialog).toContainText("Moves 500.00 GPU-h from Perception to Speech.");
+  const effect = dialog.getByRole("region", { name: "Before and after" });
+  await expect(effect.getByRole("row", { name: FROM.name })).toContainText(shown(before.granted[FROM.id] - AMOUNT));
+  await expect(effect.getByRole("row", { name: TO.name })).toContainText(shown(before.granted[TO.id] + AMOUNT));
+  await expect(dialog.getByLabel("Reason, kept in the ledger")).toHaveValue("a new microphone array");
+  expect((await budgets(page, still)).granted, "seeing the effect changes nothing").toEqual(before.granted);
 
-  if (!javaScriptEnabled) await dialog.getByLabel(/^Reason/).fill("a new microphone array");
   await click(dialog.getByRole("button", { name: "Move 500.00 GPU-h" }), /moved=t-\d+/);
   expect(clicks).toBeLessThanOrEqual(3);
 
@@ -61,27 +62,32 @@ test("five hundred GPU-hours are moved in three clicks, and the effect is seen b
   expect(after.granted.institute, "nothing comes from nowhere").toBe(before.granted.institute);
 });
 
-test("more than a team can give is refused with the number it can give", async ({
+test("more than a team can give is refused before and after the click, and nothing is lost of what was typed", async ({
   page,
   still,
   signIn,
+  open,
   follow,
-  javaScriptEnabled,
 }) => {
   await signIn(still, MANAGER);
   const before = await budgets(page, still);
-  await page.goto(`${still.url}/budgets/${before.period}?dialog=move&from=${FROM.id}&to=${TO.id}&hours=99999999`);
-  if (javaScriptEnabled) await page.locator("html[data-hydrated]").waitFor({ state: "attached" });
-  const dialog = page.getByRole("dialog");
-  await expect(dialog.getByLabel(/^Hours/)).toHaveAttribute("aria-invalid", "true");
-  await expect(dialog).toContainText(/at most/);
+  await open(still, `/budgets/${before.period}?dialog=move&from=${FROM.id}&to=${TO.id}&hours=9999999`);
+  const dialog = page.getByRole("dialog", { name: "Move hours" });
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  await expect(dialog.getByLabel("Hours, GPU-h")).toHaveAccessibleDescription(/Perception can give at most [\d,.]+ GPU-h/);
+
+  await dialog.getByLabel("Reason, kept in the ledger").fill("everything");
+  await follow(dialog.getByRole("button", { name: "Move 9,999,999.00 GPU-h" }), /refused=/);
+  await expect(dialog.getByRole("alert").first()).toBeVisible();
+  await expect(dialog.getByLabel("Hours, GPU-h")).toHaveValue("9999999");
+  await expect(dialog.getByLabel("Reason, kept in the ledger")).toHaveValue("everything");
   expect((await budgets(page, still)).granted).toEqual(before.granted);
 });
 
 test("a researcher sees the budgets and is offered no move", async ({ page, still, signIn }) => {
   await signIn(still, RESEARCHER, "/budgets");
   await expect(page.getByRole("treegrid")).toBeVisible();
-  await expect(page.getByRole("link", { name: /move hours/i })).toHaveCount(0);
+  await expect(page.getByRole("link", { name: "Move hours" })).toHaveCount(0);
 });
 
 test("a form sent from another site changes nothing", ONCE, async ({ page, still, signIn }) => {

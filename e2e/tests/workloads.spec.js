@@ -1,16 +1,23 @@
 // A researcher's day: submit, see why it waits, see it start, take another one back.
 import { RESEARCHER, api, expect, test } from "../fixtures.js";
 
-/** Fills the form; what a field is called is what its label says. */
+/** Fills the form by its labels. */
 async function fill(page, fields) {
   for (const [label, value] of Object.entries(fields)) {
-    const field = page.getByLabel(label, { exact: false }).first();
-    if ((await field.evaluate((element) => element.tagName)) === "SELECT") await field.selectOption(value);
-    else await field.fill(value);
+    await page.getByRole("main").getByLabel(label, { exact: true }).fill(value);
   }
 }
 
+async function submit(page, follow, fields) {
+  await fill(page, fields);
+  await follow(page.getByRole("main").getByRole("button", { name: "Submit" }), /\/workloads\/w-\d+/);
+  await expect(heading(page)).toHaveText(fields.Name);
+  return new URL(page.url()).pathname;
+}
+
 const heading = (page) => page.getByRole("heading", { level: 1 });
+
+const state = (page, word) => page.getByRole("main").getByText(word, { exact: true }).first();
 
 test("a workload is submitted, waits with a reason, starts, and another one is cancelled", async ({
   page,
@@ -22,57 +29,53 @@ test("a workload is submitted, waits with a reason, starts, and another one is c
 }, info) => {
   await signIn(quick, RESEARCHER, "/queue");
 
-  const small = `small of ${info.project.name}`;
   await follow(page.getByRole("link", { name: "Submit a workload" }).first(), /\/workloads\/new/);
-  await fill(page, {
-    Name: small,
-    GPUs: "1",
-    "Minimum runtime": "60",
-    Priority: "100",
+  const small = await submit(page, follow, {
+    Name: `small of ${info.project.name}`,
+    "GPUs in all": "1",
+    "Minimum runtime, minutes": "60",
+    // First of its team, so that only the team's standing decides when it starts.
+    "Priority within the team": "1000",
   });
-  await follow(page.getByRole("button", { name: /submit/i }), /\/workloads\/w-\d+/);
-  const smallPage = new URL(page.url()).pathname;
-  await expect(heading(page)).toHaveText(small);
 
-  // The whole pool for a day: nothing of that size is ever free at once in the example.
-  const large = `large of ${info.project.name}`;
+  // The whole pool at once: the example never leaves that much free.
   await open(quick, "/workloads/new");
-  await fill(page, { Name: large, GPUs: "256", Hosts: "32", "Minimum runtime": "480" });
-  await follow(page.getByRole("button", { name: /submit/i }), /\/workloads\/w-\d+/);
-  const largePage = new URL(page.url()).pathname;
-  await expect(heading(page)).toHaveText(large);
-  await expect(page.getByRole("main").getByText("Queued", { exact: true }).first()).toBeVisible();
-  const id = largePage.split("/").pop();
+  const large = await submit(page, follow, {
+    Name: `large of ${info.project.name}`,
+    "GPUs in all": "256",
+    Hosts: "32",
+    "Minimum runtime, minutes": "480",
+  });
+  await expect(state(page, "Queued")).toBeVisible();
+  const id = large.split("/").pop();
   await eventually(async () => {
-    const shown = await page.getByRole("main").innerText();
     const { row } = await api(page, quick, `/workloads/${id}`);
     expect(row.why?.sentence ?? "", "a workload that waits has a reason").not.toBe("");
-    expect(shown).toContain(row.why.sentence);
+    await expect(page.getByRole("region", { name: "Why" })).toContainText(row.why.sentence, { timeout: 500 });
   });
 
-  await open(quick, smallPage);
-  await eventually(async () => {
-    await expect(page.getByRole("main").getByText("Protected", { exact: true }).first()).toBeVisible({ timeout: 1000 });
-  });
+  await open(quick, small);
+  await eventually(() => expect(state(page, "Protected")).toBeVisible({ timeout: 500 }));
 
-  await open(quick, largePage);
-  await follow(page.getByRole("link", { name: /cancel workload/i }), /dialog=cancel/);
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel(/reason/i).fill("asked for too much");
-  await dialog.getByRole("button", { name: /cancel workload/i }).click();
-  await page.waitForURL((url) => url.pathname === largePage && !url.searchParams.has("dialog"));
-  await eventually(async () => {
-    await expect(page.getByRole("main").getByText("Cancelled", { exact: true }).first()).toBeVisible({ timeout: 1000 });
-  });
+  await open(quick, large);
+  await follow(page.getByRole("link", { name: "Cancel workload…" }), /dialog=cancel/);
+  const dialog = page.getByRole("dialog", { name: "Cancel workload" });
+  await dialog.getByLabel("Reason, kept in the decision log").fill("asked for too much");
+  await follow(
+    dialog.getByRole("button", { name: "Cancel workload" }),
+    (url) => url.pathname === large && !url.searchParams.has("dialog"),
+  );
+  await eventually(() => expect(state(page, "Cancelled")).toBeVisible({ timeout: 500 }));
+  await expect(page.getByRole("main")).toContainText("asked for too much");
 });
 
 test("a refused form says which field and keeps what was typed", async ({ page, still, signIn, follow }) => {
   await signIn(still, RESEARCHER, "/workloads/new");
-  await fill(page, { Name: "too large", GPUs: "100000", "Minimum runtime": "60" });
-  await follow(page.getByRole("button", { name: /submit/i }), /refused=/);
+  await fill(page, { Name: "too large", "GPUs in all": "100000" });
+  await follow(page.getByRole("main").getByRole("button", { name: "Submit" }), /refused=/);
   await expect(page.getByRole("alert").first()).toBeVisible();
-  await expect(page.getByLabel("Name").first()).toHaveValue("too large");
-  const gpus = page.getByLabel("GPUs").first();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("too large");
+  const gpus = page.getByLabel("GPUs in all");
   await expect(gpus).toHaveValue("100000");
   await expect(gpus).toHaveAttribute("aria-invalid", "true");
   await expect(gpus).toHaveAccessibleDescription(/256/);

@@ -6,9 +6,10 @@
 mod browser;
 mod count;
 
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::process::{Stream, find_program, follow, on_terminal};
 use crate::serve::Profile;
@@ -42,15 +43,21 @@ const SETUP: [&str; 2] = ["--package", "xtask"];
 
 /// Runs everything and prints the count as the last line.
 pub(crate) fn run(workspace: &Workspace) -> Verdict {
-    let mut total = Count::default();
-    total += counted(
-        "preparing the browser",
-        browser::prepare(workspace).map(|()| Count::default()),
-    );
-    total += counted("tests in process", native(workspace, &PRODUCT));
+    // First, because it may ask for a password.
+    let browser = browser::prepare(workspace);
+    let product = native(workspace, &PRODUCT);
+    // What an earlier call has left behind is not what is tested.
+    let server = match &product {
+        Ok(count) if count.passed > 0 => Ok(workspace.binary(Profile::Dev.folder())),
+        _ => Err(anyhow!("the server was not built")),
+    };
+    let mut total = counted("tests in process", product);
     total += counted("tests of the set-up", native(workspace, &SETUP));
-    let site = site::build(workspace, WasmProfile::Release);
-    total += counted("end-to-end tests", site.and_then(|()| end_to_end(workspace)));
+    let end_to_end = browser.and(server).and_then(|server| {
+        site::build(workspace, WasmProfile::Release)?;
+        end_to_end(workspace, &server)
+    });
+    total += counted("end-to-end tests", end_to_end);
     println!("{total}");
     total.verdict()
 }
@@ -77,10 +84,9 @@ fn native(workspace: &Workspace, packages: &[&str]) -> Result<Count> {
     }
 }
 
-fn end_to_end(workspace: &Workspace) -> Result<Count> {
-    // The tests in process have built the server, with the features of that call; asking cargo for it alone would
-    // compile half of it again.
-    let server = workspace.binary(Profile::Dev.folder());
+/// On the server that the tests in process have built: asking cargo for it alone, with another set of features, would
+/// compile half of it again.
+fn end_to_end(workspace: &Workspace, server: &Path) -> Result<Count> {
     ensure!(server.is_file(), "there is no server at {}", server.display());
     let folder = workspace.root().join("e2e");
     let mut playwright = Command::new("npx");
