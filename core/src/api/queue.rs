@@ -29,6 +29,8 @@ pub struct StandingAt {
 
 /// What to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(default, deny_unknown_fields)]
 pub struct QueueQuery {
     /// The pool; the first one if absent.

@@ -9,6 +9,8 @@ use crate::units::{Fraction, GpuSeconds, MilliGpus};
 
 /// What to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(default, deny_unknown_fields)]
 pub struct StandingQuery {
     /// The pool; the first one if absent.

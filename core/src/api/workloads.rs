@@ -55,6 +55,8 @@ pub struct SubmitWorkload {
 
 /// What to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(default, deny_unknown_fields)]
 pub struct WorkloadQuery {
     /// The pool; all if absent.
@@ -159,6 +161,18 @@ pub struct LogEntry {
     pub what: String,
     /// The sentence.
     pub sentence: String,
+}
+
+/// A page of the decision log of a workload, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DecisionPage {
+    /// The instant it is true for.
+    pub as_of: Time,
+    /// The entries.
+    pub rows: Vec<LogEntry>,
+    /// Asks for the next page; absent on the last.
+    pub next: Option<String>,
 }
 
 /// Everything about one workload.

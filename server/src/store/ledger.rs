@@ -2,43 +2,30 @@
 //!
 //! Rows of transactions and postings are inserted and never changed; the schema refuses anything else.
 
+use std::collections::BTreeMap;
+
 use stint_core::id::{NodeId, PeriodId, PersonId, PoolId, TransactionId};
+use stint_core::ledger::{
+    Balance, CommandId, Entry, Kind, Period, Posting, StoredBalance, Transaction, Used, UsedByNode,
+};
 use stint_core::units::{GpuSeconds, Timestamp};
 
-use super::periods::PeriodRow;
 use super::row::{from_row, number};
 use super::{Connection, StoreError};
 
-/// A transaction as stored, without its postings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransactionRow {
-    /// The transaction.
-    pub id: TransactionId,
-    /// The pool whose hours it moves.
-    pub pool_id: PoolId,
-    /// The period.
-    pub period_id: PeriodId,
-    /// `import`, `set`, `move` or `reversal`.
-    pub kind: String,
-    /// When it was written down.
-    pub recorded_at: Timestamp,
-    /// From when on it counts.
-    pub effective_at: Timestamp,
-    /// Who made it.
-    pub person_id: PersonId,
-    /// Their name at that time.
-    pub person_name: String,
-    /// Why.
-    pub reason: String,
-    /// The request it came with.
-    pub request_id: Option<String>,
-    /// The command it carries out; each is carried out once.
-    pub command_id: String,
+struct TransactionRow {
+    id: TransactionId,
+    kind: Kind,
+    recorded_at: Timestamp,
+    effective_at: Timestamp,
+    person_id: PersonId,
+    person_name: String,
+    reason: String,
+    request_id: Option<String>,
+    command_id: String,
 }
 from_row!(TransactionRow {
     id,
-    pool_id,
-    period_id,
     kind,
     recorded_at,
     effective_at,
@@ -49,38 +36,23 @@ from_row!(TransactionRow {
     command_id,
 });
 
-/// One posting; without a node it is one against the pool's capacity.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostingRow {
-    /// The transaction it belongs to.
-    pub transaction_id: TransactionId,
-    /// Its place in the transaction, from 0.
-    pub seq: u32,
-    /// The node whose own part it changes.
-    pub node_id: Option<NodeId>,
-    /// By how much.
-    pub amount_gpu_seconds: GpuSeconds,
+struct PostingRow {
+    transaction_id: TransactionId,
+    node_id: Option<NodeId>,
+    amount_gpu_seconds: GpuSeconds,
 }
 from_row!(PostingRow {
     transaction_id,
-    seq,
     node_id,
     amount_gpu_seconds
 });
 
-/// The own part of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BalanceRow {
-    /// The node.
-    pub node_id: NodeId,
-    /// What it keeps itself.
-    pub own_gpu_seconds: GpuSeconds,
-    /// What of it had accrued when it last changed.
-    pub accrued_gpu_seconds: GpuSeconds,
-    /// When it last changed.
-    pub accrued_at: Timestamp,
-    /// Counts the changes.
-    pub version: u64,
+struct BalanceRow {
+    node_id: NodeId,
+    own_gpu_seconds: GpuSeconds,
+    accrued_gpu_seconds: GpuSeconds,
+    accrued_at: Timestamp,
+    version: u64,
 }
 from_row!(BalanceRow {
     node_id,
@@ -90,15 +62,10 @@ from_row!(BalanceRow {
     version
 });
 
-/// What was charged to a node's own part in a period, and what running work holds of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsedRow {
-    /// The node.
-    pub node_id: NodeId,
-    /// Charged less refunded.
-    pub charged: GpuSeconds,
-    /// Held: what the protection of running and starting work may still cost.
-    pub held: GpuSeconds,
+struct UsedRow {
+    node_id: NodeId,
+    charged: GpuSeconds,
+    held: GpuSeconds,
 }
 from_row!(UsedRow {
     node_id,
@@ -106,55 +73,76 @@ from_row!(UsedRow {
     held
 });
 
+struct ChargedRow {
+    node_id: NodeId,
+    charged: GpuSeconds,
+}
+from_row!(ChargedRow { node_id, charged });
+
 /// The balances of a pool and period, by node.
 pub async fn balances(
     db: &mut Connection,
     pool: &PoolId,
     period: &PeriodId,
-) -> Result<Vec<BalanceRow>, StoreError> {
-    let rows = sqlx::query_as(include_str!("sql/balances_of.sql"))
+) -> Result<Vec<StoredBalance>, StoreError> {
+    let rows: Vec<BalanceRow> = sqlx::query_as(include_str!("sql/balances_of.sql"))
         .bind(pool.as_str())
         .bind(period.as_str())
         .fetch_all(db)
         .await?;
-    Ok(rows)
+    let stored = rows.into_iter().map(|row| StoredBalance {
+        node: row.node_id,
+        own: row.own_gpu_seconds,
+        accrued: row.accrued_gpu_seconds,
+        accrued_at: row.accrued_at,
+        version: row.version,
+    });
+    Ok(stored.collect())
 }
 
-/// What was charged in a period and is held at an instant, by node: the one query behind every such number.
+/// What was charged to own parts in a period, and what is held of them at an instant: the one query behind every
+/// such number.
 pub async fn used(
     db: &mut Connection,
     pool: &PoolId,
-    period: &PeriodRow,
+    period: &Period,
     at: Timestamp,
-) -> Result<Vec<UsedRow>, StoreError> {
-    let rows = sqlx::query_as(include_str!("sql/ledger_used.sql"))
+) -> Result<UsedByNode, StoreError> {
+    let rows: Vec<UsedRow> = sqlx::query_as(include_str!("sql/ledger_used.sql"))
         .bind(pool.as_str())
         .bind(period.id.as_str())
-        .bind(period.starts_at.0)
-        .bind(period.ends_at.0)
+        .bind(period.starts.0)
+        .bind(period.ends.0)
         .bind(at.0)
         .fetch_all(db)
         .await?;
-    Ok(rows)
+    let used = rows.into_iter().map(|row| {
+        let used = Used {
+            charged: row.charged,
+            held: row.held,
+        };
+        (row.node_id, used)
+    });
+    Ok(used.collect())
 }
 
-/// What was charged between two instants, by node; nothing is held in it.
+/// What was charged to own parts between two instants.
 pub async fn charged_between(
     db: &mut Connection,
     pool: &PoolId,
     from: Timestamp,
     to: Timestamp,
-) -> Result<Vec<UsedRow>, StoreError> {
-    let rows = sqlx::query_as(include_str!("sql/ledger_charged_between.sql"))
+) -> Result<BTreeMap<NodeId, GpuSeconds>, StoreError> {
+    let rows: Vec<ChargedRow> = sqlx::query_as(include_str!("sql/ledger_charged_between.sql"))
         .bind(pool.as_str())
         .bind(from.0)
         .bind(to.0)
         .fetch_all(db)
         .await?;
-    Ok(rows)
+    Ok(rows.into_iter().map(|row| (row.node_id, row.charged)).collect())
 }
 
-/// When the first work of a pool was charged, or began to be.
+/// When the first work of a pool was charged.
 pub async fn first_charge(db: &mut Connection, pool: &PoolId) -> Result<Option<Timestamp>, StoreError> {
     let first: Option<i64> = sqlx::query_scalar(include_str!("sql/ledger_first_charge.sql"))
         .bind(pool.as_str())
@@ -163,39 +151,51 @@ pub async fn first_charge(db: &mut Connection, pool: &PoolId) -> Result<Option<T
     Ok(first.map(Timestamp))
 }
 
-/// Writes a transaction with its postings and numbers it; the id it comes with is ignored.
+/// The number of the next transaction. Taken inside the write transaction that inserts it.
+pub async fn next_id(db: &mut Connection) -> Result<TransactionId, StoreError> {
+    let id: i64 = sqlx::query_scalar(include_str!("sql/ledger_transactions_next.sql"))
+        .fetch_one(db)
+        .await?;
+    Ok(TransactionId(id.unsigned_abs()))
+}
+
+/// Writes a transaction with its postings.
 pub async fn insert(
     db: &mut Connection,
-    transaction: &TransactionRow,
-    postings: &[(Option<NodeId>, GpuSeconds)],
-) -> Result<TransactionId, StoreError> {
-    let id: i64 = sqlx::query_scalar(include_str!("sql/ledger_transactions_next.sql"))
-        .fetch_one(&mut *db)
-        .await?;
+    pool: &PoolId,
+    period: &PeriodId,
+    transaction: &Transaction,
+) -> Result<(), StoreError> {
+    let entry = &transaction.entry;
+    let id = number(entry.id.0);
     sqlx::query(include_str!("sql/ledger_transactions_insert.sql"))
         .bind(id)
-        .bind(transaction.pool_id.as_str())
-        .bind(transaction.period_id.as_str())
-        .bind(&transaction.kind)
-        .bind(transaction.recorded_at.0)
-        .bind(transaction.effective_at.0)
-        .bind(transaction.person_id.as_str())
-        .bind(&transaction.person_name)
-        .bind(&transaction.reason)
-        .bind(transaction.request_id.as_deref())
-        .bind(&transaction.command_id)
+        .bind(pool.as_str())
+        .bind(period.as_str())
+        .bind(transaction.kind.as_str())
+        .bind(entry.recorded.0)
+        .bind(transaction.effective.0)
+        .bind(entry.person.as_str())
+        .bind(&entry.person_name)
+        .bind(&entry.reason)
+        .bind(entry.request.as_deref())
+        .bind(&entry.command.0)
         .execute(&mut *db)
         .await?;
-    for (seq, (node, amount)) in (0_i64..).zip(postings) {
+    for (seq, posting) in (0_i64..).zip(&transaction.postings) {
+        let node = match &posting.to {
+            Balance::Capacity => None,
+            Balance::Own(node) => Some(node.as_str()),
+        };
         sqlx::query(include_str!("sql/ledger_postings_insert.sql"))
             .bind(id)
             .bind(seq)
-            .bind(node.as_ref().map(NodeId::as_str))
-            .bind(amount.0)
+            .bind(node)
+            .bind(posting.amount.0)
             .execute(&mut *db)
             .await?;
     }
-    Ok(TransactionId(id.unsigned_abs()))
+    Ok(())
 }
 
 /// Adds a balance that wasn't there, or replaces the one whose version is one less.
@@ -203,14 +203,14 @@ pub async fn put_balance(
     db: &mut Connection,
     pool: &PoolId,
     period: &PeriodId,
-    balance: &BalanceRow,
+    balance: &StoredBalance,
 ) -> Result<(), StoreError> {
     let put = sqlx::query(include_str!("sql/balances_put.sql"))
-        .bind(balance.node_id.as_str())
+        .bind(balance.node.as_str())
         .bind(pool.as_str())
         .bind(period.as_str())
-        .bind(balance.own_gpu_seconds.0)
-        .bind(balance.accrued_gpu_seconds.0)
+        .bind(balance.own.0)
+        .bind(balance.accrued.0)
         .bind(balance.accrued_at.0)
         .bind(number(balance.version))
         .execute(db)
@@ -221,39 +221,54 @@ pub async fn put_balance(
     }
 }
 
-/// The transaction that carried out a command.
-pub async fn by_command(db: &mut Connection, command: &str) -> Result<Option<TransactionRow>, StoreError> {
-    let row = sqlx::query_as(include_str!("sql/ledger_transactions_by_command.sql"))
-        .bind(command)
-        .fetch_optional(db)
-        .await?;
-    Ok(row)
-}
-
-/// All transactions of a pool and period, first to last.
+/// All transactions of a pool and period with their postings, first to last.
 pub async fn transactions(
     db: &mut Connection,
     pool: &PoolId,
     period: &PeriodId,
-) -> Result<Vec<TransactionRow>, StoreError> {
-    let rows = sqlx::query_as(include_str!("sql/ledger_transactions_of.sql"))
+) -> Result<Vec<Transaction>, StoreError> {
+    let rows: Vec<TransactionRow> = sqlx::query_as(include_str!("sql/ledger_transactions_of.sql"))
+        .bind(pool.as_str())
+        .bind(period.as_str())
+        .fetch_all(&mut *db)
+        .await?;
+    let postings: Vec<PostingRow> = sqlx::query_as(include_str!("sql/ledger_postings_of.sql"))
         .bind(pool.as_str())
         .bind(period.as_str())
         .fetch_all(db)
         .await?;
-    Ok(rows)
+    let mut of: BTreeMap<TransactionId, Vec<Posting>> = BTreeMap::new();
+    for row in postings {
+        of.entry(row.transaction_id).or_default().push(Posting {
+            to: row.node_id.map_or(Balance::Capacity, Balance::Own),
+            amount: row.amount_gpu_seconds,
+        });
+    }
+    let whole = rows.into_iter().map(|row| Transaction {
+        postings: of.remove(&row.id).unwrap_or_default(),
+        effective: row.effective_at,
+        kind: row.kind,
+        entry: Entry {
+            id: row.id,
+            recorded: row.recorded_at,
+            command: CommandId(row.command_id),
+            person: row.person_id,
+            person_name: row.person_name,
+            reason: row.reason,
+            request: row.request_id,
+        },
+    });
+    Ok(whole.collect())
 }
 
-/// All postings of a pool and period, first to last.
-pub async fn postings(
+/// The transaction that carried out a command.
+pub async fn by_command(
     db: &mut Connection,
-    pool: &PoolId,
-    period: &PeriodId,
-) -> Result<Vec<PostingRow>, StoreError> {
-    let rows = sqlx::query_as(include_str!("sql/ledger_postings_of.sql"))
-        .bind(pool.as_str())
-        .bind(period.as_str())
-        .fetch_all(db)
+    command: &CommandId,
+) -> Result<Option<TransactionId>, StoreError> {
+    let id: Option<i64> = sqlx::query_scalar(include_str!("sql/ledger_transactions_by_command.sql"))
+        .bind(&command.0)
+        .fetch_optional(db)
         .await?;
-    Ok(rows)
+    Ok(id.map(|id| TransactionId(id.unsigned_abs())))
 }

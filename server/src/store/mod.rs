@@ -8,6 +8,7 @@
 
 pub mod arrivals;
 pub mod audit_log;
+pub mod engine;
 mod error;
 pub mod idempotency;
 pub mod ledger;
@@ -19,6 +20,7 @@ pub mod row;
 pub mod runs;
 pub mod sessions;
 pub mod settings;
+pub mod simulated;
 pub mod workloads;
 
 use std::borrow::Cow;

@@ -7,6 +7,7 @@ use sqlx::{Row, ValueRef};
 use stint_core::api::fleet::HostState;
 use stint_core::api::session::Role;
 use stint_core::id::{BlockId, HostId, NodeId, PeriodId, PersonId, PoolId, RunId, TransactionId, WorkloadId};
+use stint_core::ledger::Kind;
 use stint_core::org::NodeKind;
 use stint_core::sched::contract::{AfterPreemption, EndCause, Fallback, Then, Topology, WorkloadState};
 use stint_core::units::{GpuSeconds, Seconds, Timestamp};
@@ -96,6 +97,7 @@ macro_rules! worded {
 worded!(
     NodeKind,
     Role,
+    Kind,
     HostState,
     Topology,
     AfterPreemption,

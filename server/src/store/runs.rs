@@ -1,13 +1,13 @@
 //! Runs, what was charged for them, and what was decided: read here, written by the engine.
 
-use stint_core::id::{RunId, WorkloadId};
+use stint_core::id::{HostId, RunId, WorkloadId};
 use stint_core::sched::contract::EndCause;
 use stint_core::units::{GpuSeconds, Timestamp};
 
 use super::row::{from_row, number};
 use super::{Connection, StoreError};
 
-/// One run as stored, with what was charged for it in closed spans.
+/// One run as stored, with what was charged for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRecord {
     /// The run.
@@ -36,7 +36,7 @@ pub struct RunRecord {
     pub ended_at: Option<Timestamp>,
     /// How it ended.
     pub cause: Option<EndCause>,
-    /// Charged less refunded, in closed spans.
+    /// Charged less refunded, the open span included.
     pub charged: GpuSeconds,
 }
 from_row!(RunRecord {
@@ -55,6 +55,13 @@ from_row!(RunRecord {
     cause,
     charged,
 });
+
+impl RunRecord {
+    /// Its hosts in order, with its GPUs on each.
+    pub fn gpus_by_host(&self) -> Vec<(HostId, Vec<u8>)> {
+        serde_json::from_str(&self.hosts).unwrap_or_default()
+    }
+}
 
 /// One entry of the decision log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,10 +82,15 @@ from_row!(DecisionRow {
     sentence
 });
 
-/// The runs of a workload, first to last.
-pub async fn of_workload(db: &mut Connection, workload: WorkloadId) -> Result<Vec<RunRecord>, StoreError> {
+/// The runs of a workload, first to last, charged up to an instant.
+pub async fn of_workload(
+    db: &mut Connection,
+    workload: WorkloadId,
+    at: Timestamp,
+) -> Result<Vec<RunRecord>, StoreError> {
     let runs = sqlx::query_as(include_str!("sql/runs_of_workload.sql"))
         .bind(number(workload.0))
+        .bind(at.0)
         .fetch_all(db)
         .await?;
     Ok(runs)

@@ -1,8 +1,7 @@
 -- The part of every charged span that lies between two instants, and the refunds made between them.
 SELECT
     node_id,
-    SUM(charged) AS charged,
-    0 AS held
+    SUM(charged) AS charged
 FROM (
     SELECT
         charges.node_id,

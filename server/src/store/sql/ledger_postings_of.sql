@@ -1,6 +1,5 @@
 SELECT
     ledger_postings.transaction_id,
-    ledger_postings.seq,
     ledger_postings.node_id,
     ledger_postings.amount_gpu_seconds
 FROM ledger_postings

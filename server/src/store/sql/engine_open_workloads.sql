@@ -1,0 +1,1 @@
+SELECT * FROM workloads WHERE pool_id = $1 AND ended_at IS NULL ORDER BY id

@@ -1,0 +1,1 @@
+SELECT id, state FROM hosts ORDER BY id
