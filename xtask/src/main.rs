@@ -73,6 +73,7 @@ fn dispatch(arguments: Vec<String>) -> Result<ExitCode> {
 
 fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
     site::build(workspace, WasmProfile::Release)?;
+    site::check_weight(workspace)?;
     let binary = serve::build(workspace, profile)?;
     println!("built {}", binary.display());
     Ok(())

@@ -53,10 +53,14 @@ pub(crate) fn run(workspace: &Workspace) -> Verdict {
     };
     let mut total = counted("tests in process", product);
     total += counted("tests of the set-up", native(workspace, &SETUP));
-    let end_to_end = browser.and(server).and_then(|server| {
-        site::build(workspace, WasmProfile::Release)?;
-        end_to_end(workspace, &server)
-    });
+    let site = site::build(workspace, WasmProfile::Release);
+    if site.is_ok() {
+        let weight = site::check_weight(workspace).map(|()| Count { passed: 1, failed: 0 });
+        total += counted("weight of the browser's code", weight);
+    }
+    let end_to_end = browser
+        .and(server)
+        .and_then(|server| site.and_then(|()| end_to_end(workspace, &server)));
     total += counted("end-to-end tests", end_to_end);
     println!("{total}");
     total.verdict()
