@@ -13,6 +13,8 @@
 //! The address is the state of a page. Changes are plain forms that are posted to the server, which answers by
 //! sending the browser on; nothing here changes anything.
 
+#![recursion_limit = "256"]
+
 pub mod address;
 pub mod backend;
 pub mod chart;

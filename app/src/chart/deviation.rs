@@ -96,6 +96,7 @@ pub fn Deviation(
             <path class="s-text" d="M74 1V17"></path>
         </svg>
     }
+    .into_any()
 }
 
 #[cfg(test)]

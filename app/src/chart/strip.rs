@@ -121,6 +121,7 @@ pub fn Strip(
             {drawn}
         </svg>
     }
+    .into_any()
 }
 
 #[cfg(test)]

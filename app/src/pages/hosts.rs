@@ -34,6 +34,7 @@ pub fn HostsPage() -> impl IntoView {
         <Title text="Hosts" />
         <Loaded what="the hosts" answer=answer show=|hosts| view! { <Hosts list=hosts /> } />
     }
+    .into_any()
 }
 
 /// The pool in a sentence.
@@ -99,6 +100,7 @@ fn Hosts(list: HostList) -> impl IntoView {
         </div>
         {content}
     }
+    .into_any()
 }
 
 /// The blocks, each with its hosts.
@@ -139,6 +141,7 @@ fn Map(hosts: Vec<HostRow>) -> impl IntoView {
             </div>
         </Panel>
     }
+    .into_any()
 }
 
 /// What the cells mean.
@@ -161,6 +164,7 @@ fn Legend() -> impl IntoView {
             <li>"The colour is the team's; its name is in the table, and on each cell."</li>
         </ul>
     }
+    .into_any()
 }
 
 /// A run in words, for those who point at it or can't see it.
@@ -212,6 +216,7 @@ fn HostCells(
             {drawn}
         </svg>
     }
+    .into_any()
 }
 
 /// One GPU.
@@ -240,6 +245,7 @@ fn GpuCell(cell: Cell, host: HostRow) -> impl IntoView {
                 })}
         </g>
     }
+    .into_any()
 }
 
 fn columns() -> Vec<Column> {
@@ -287,6 +293,7 @@ fn Row(host: HostRow, as_of: Time) -> impl IntoView {
             </td>
         </tr>
     }
+    .into_any()
 }
 
 /// A run in the table.
@@ -309,4 +316,5 @@ fn Run(run: HostRun, as_of: Time) -> impl IntoView {
         <Badge look=state_look(run.state) />
         <span class="q2">{until}</span>
     }
+    .into_any()
 }

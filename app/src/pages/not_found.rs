@@ -33,4 +33,5 @@ pub fn NotFound() -> impl IntoView {
             </div>
         </section>
     }
+    .into_any()
 }

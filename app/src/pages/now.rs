@@ -57,6 +57,7 @@ pub fn NowPage() -> impl IntoView {
         <Title text="What needs me now" />
         <Loaded what="what needs you now" answer=answer show=show />
     }
+    .into_any()
 }
 
 /// The page's parts.
@@ -104,6 +105,7 @@ fn Now(now: NowData, query: ParamsMap) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }
 
 /// My workloads in a sentence: how many, and which promise or protection ends first.
@@ -149,6 +151,7 @@ fn SignedOut() -> impl IntoView {
             </Empty>
         </Panel>
     }
+    .into_any()
 }
 
 fn columns() -> Vec<Column> {
@@ -263,6 +266,7 @@ fn Row(row: WorkloadRow, as_of: Time) -> impl IntoView {
             </td>
         </tr>
     }
+    .into_any()
 }
 
 /// My team in a sentence.

@@ -75,6 +75,7 @@ pub fn QueueScreen() -> impl IntoView {
         <Title text="Queue" />
         <Loaded what="the queue" answer=answer show=show />
     }
+    .into_any()
 }
 
 /// The address of this list with one filter changed: it begins at the first row again.
@@ -117,6 +118,7 @@ fn Queue(page: QueuePage, nodes: NodeList, query: ParamsMap) -> impl IntoView {
         />
         <Rows page=page query=query />
     }
+    .into_any()
 }
 
 /// A filter in use, with the link that takes it away.
@@ -136,6 +138,7 @@ fn Chip(
             </a>
         </li>
     }
+    .into_any()
 }
 
 /// The filters in use as chips, and a form for more.
@@ -184,6 +187,7 @@ fn Filters(
             <FilterForm nodes=under node=chosen_node reason=chosen_reason query=query />
         </div>
     }
+    .into_any()
 }
 
 /// The form for filters: it works without scripts.
@@ -233,6 +237,7 @@ fn FilterForm(nodes: NodeList, node: String, reason: Option<ReasonCode>, query: 
             <button class="btn btn--s">"Filter"</button>
         </form>
     }
+    .into_any()
 }
 
 fn columns(zone: &str) -> Vec<Column> {
@@ -299,6 +304,7 @@ fn Rows(page: QueuePage, query: ParamsMap) -> impl IntoView {
             {pages}
         </section>
     }
+    .into_any()
 }
 
 /// Why there are no rows: nothing is queued, or nothing matches.
@@ -349,6 +355,7 @@ pub(crate) fn Standings(
         {above}
         {last}
     }
+    .into_any()
 }
 
 /// A workload's name as a link; outsiders see that it is hidden.
@@ -419,6 +426,7 @@ fn Row(row: QueueRow, as_of: stint_core::api::Time) -> impl IntoView {
             </td>
         </tr>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub fn SignInPage() -> impl IntoView {
         <Title text="Sign in" />
         <Loaded what="who may sign in" answer=answer show=show />
     }
+    .into_any()
 }
 
 /// The people.
@@ -93,6 +94,7 @@ fn Choices(choices: Vec<Me>, me: Option<Me>, next: String) -> impl IntoView {
             {content}
         </Panel>
     }
+    .into_any()
 }
 
 /// One person with what they may do.
@@ -138,6 +140,7 @@ fn Person(person: Me, is_me: bool, next: String) -> impl IntoView {
             </form>
         </li>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ pub fn StandingPage() -> impl IntoView {
         <Title text="Standing" />
         <Loaded what="the standings" answer=answer show=show />
     }
+    .into_any()
 }
 
 /// The rows of the levels below a node, in the order of the answer.
@@ -307,6 +308,7 @@ fn Row(
             </td>
         </tr>
     }
+    .into_any()
 }
 
 /// How much less than its due a node has used: the first tie-break. *Units*: GPU-seconds, floored.
@@ -394,4 +396,5 @@ fn How(ties: Option<String>, window: String, horizon: String) -> impl IntoView {
             </div>
         </Panel>
     }
+    .into_any()
 }

@@ -41,6 +41,7 @@ pub fn SubmitPage() -> impl IntoView {
         <Title text="Submit a workload" />
         <Loaded what="the form" answer=answer show=show />
     }
+    .into_any()
 }
 
 /// The node a person most likely submits for: the first they are a researcher of, else the first of any role.
@@ -111,6 +112,7 @@ fn Submit(data: SubmitData, query: ParamsMap) -> impl IntoView {
             </div>
         </form>
     }
+    .into_any()
 }
 
 /// What runs, where, and who pays.
@@ -200,6 +202,7 @@ fn What(data: SubmitData, refused: Option<RefusedForm>) -> impl IntoView {
             </div>
         </Panel>
     }
+    .into_any()
 }
 
 /// Its terms: protection, and what happens after it.
@@ -270,6 +273,7 @@ fn Terms(refused: Option<RefusedForm>) -> impl IntoView {
             </div>
         </Panel>
     }
+    .into_any()
 }
 
 /// What only a simulated fleet asks for.
@@ -292,6 +296,7 @@ fn Simulated(refused: Option<RefusedForm>) -> impl IntoView {
             </div>
         </Panel>
     }
+    .into_any()
 }
 
 #[cfg(test)]

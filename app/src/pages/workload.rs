@@ -64,6 +64,15 @@ fn shown_name(workload: &WorkloadView) -> String {
         .unwrap_or_else(|| format!("{} (name hidden)", workload.row.id))
 }
 
+/// Its name, for the title of the document. The server writes titles as they are, so nothing that could be taken for
+/// markup may be in one.
+fn title_text(workload: &WorkloadView) -> String {
+    shown_name(workload)
+        .chars()
+        .map(|c| if matches!(c, '<' | '>' | '&') { ' ' } else { c })
+        .collect()
+}
+
 /// The workload.
 #[component]
 fn Workload(
@@ -83,7 +92,7 @@ fn Workload(
         }
     };
     view! {
-        <Title text=shown_name(&workload) />
+        <Title text=title_text(&workload) />
         <Head workload=workload.clone() query=query.get_untracked() />
         <Facts workload=workload.clone() />
         <Why workload=workload.clone() />
@@ -93,6 +102,7 @@ fn Workload(
         <Log entries=workload.log />
         {dialog}
     }
+    .into_any()
 }
 
 /// Its heading, with the way to cancel it.
@@ -150,6 +160,7 @@ fn Head(workload: WorkloadView, query: ParamsMap) -> impl IntoView {
             <div class="acts">{action}</div>
         </div>
     }
+    .into_any()
 }
 
 /// One fact of the strip: what, its value, and what stands below.
@@ -164,6 +175,7 @@ fn Fact(label: &'static str, #[prop(into)] value: String, #[prop(into)] below: S
             </dd>
         </div>
     }
+    .into_any()
 }
 
 /// What matters most now: until when it is protected, its place, or how it ended.
@@ -240,6 +252,7 @@ fn Facts(workload: WorkloadView) -> impl IntoView {
             </div>
         </dl>
     }
+    .into_any()
 }
 
 /// Why it is where it is.
@@ -300,6 +313,7 @@ fn LifePanel(workload: WorkloadView) -> impl IntoView {
             </footer>
         </Panel>
     }
+    .into_any()
 }
 
 /// The pieces of the line in words.
@@ -400,6 +414,7 @@ fn Drawing(line: LifeLine, words: String, hue: u8, as_of: Time) -> impl IntoView
             {now}
         </svg>
     }
+    .into_any()
 }
 
 /// The narrowest piece whose label fits.
@@ -556,6 +571,7 @@ fn RunRow(run: RunView, state: WorkloadState, as_of: Time) -> impl IntoView {
             </td>
         </tr>
     }
+    .into_any()
 }
 
 /// What was asked for.
@@ -590,6 +606,7 @@ fn Contract(workload: WorkloadView) -> impl IntoView {
             </div>
         </Panel>
     }
+    .into_any()
 }
 
 /// What was decided about it.
@@ -616,6 +633,7 @@ fn Log(entries: Vec<LogEntry>) -> impl IntoView {
             <ol class="log">{rows}</ol>
         </Panel>
     }
+    .into_any()
 }
 
 /// What cancelling does, in a sentence.
@@ -672,4 +690,5 @@ fn CancelDialog(workload: WorkloadView, query: ParamsMap, form: Resource<Answer<
             </form>
         </Dialog>
     }
+    .into_any()
 }

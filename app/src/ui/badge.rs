@@ -88,6 +88,7 @@ pub fn Badge(
             {look.word}
         </span>
     }
+    .into_any()
 }
 
 /// The class of a team's colour: `sw sw-3`. Anything beyond ten is grey.
@@ -131,6 +132,7 @@ pub fn Tag(
             {name}
         </span>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -75,6 +75,7 @@ pub fn Field(
                 })}
         </div>
     }
+    .into_any()
 }
 
 /// The value of `aria-describedby` of a field's control.
@@ -130,6 +131,7 @@ pub fn TextField(
             />
         </Field>
     }
+    .into_any()
 }
 
 /// A choice of a few.
@@ -176,6 +178,7 @@ pub fn ChoiceField(
             </select>
         </Field>
     }
+    .into_any()
 }
 
 /// Why a form was refused, above its fields.
@@ -193,6 +196,7 @@ pub fn Refusal(
             </p>
         </div>
     }
+    .into_any()
 }
 
 /// A dialog over its page.
@@ -247,6 +251,7 @@ pub fn Dialog(
             {children()}
         </dialog>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub fn Layout() -> impl IntoView {
             <Outlet />
         </Frame>
     }
+    .into_any()
 }
 
 /// The frame.
@@ -54,9 +55,9 @@ pub fn Frame(
                     view! { <TopBar shell=shell.clone() /><Navigation shell=Some(shell) /> }.into_any()
                 }
                 Err(error) => view! {
-                    <header class="top">
+                    <div class="top">
                         <Failure what="who is signed in" problem=error.0 />
-                    </header>
+                    </div>
                     <Navigation shell=None />
                 }
                 .into_any(),
@@ -68,6 +69,7 @@ pub fn Frame(
         <a class="skip" href="#main">
             "Skip to content"
         </a>
+        <header class="frame">
         <a class="brand" href="/">
             <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true" fill="currentColor">
                 <rect x="1" y="2.5" width="18" height="4" rx="1"></rect>
@@ -78,13 +80,15 @@ pub fn Frame(
             "Stint"
         </a>
         <Transition fallback=|| {
-            view! { <header class="top" aria-busy="true"></header> }
+            view! { <div class="top" aria-busy="true"></div> }
         }>{bars}</Transition>
+        </header>
         <main id="main" tabindex="-1">
             {move || live.is_stale().then(|| view! { <Stale /> })}
             {children()}
         </main>
     }
+    .into_any()
 }
 
 /// Says that nothing was heard from the server for a while.
@@ -101,6 +105,7 @@ fn Stale() -> impl IntoView {
             </a>
         </Notice>
     }
+    .into_any()
 }
 
 /// Where the pickers lead: to the same page, but on the page of budgets the period is in the path.
@@ -150,8 +155,8 @@ fn TopBar(
         .collect_view();
     let kept = move || address::text(&query.get(), "unit");
     view! {
-        <header class="top">
-            <form method="get" action=target aria-label="Pool and period">
+        <div class="top">
+            <form class="picks" method="get" action=target aria-label="Pool and period">
                 <label class="pick">
                     <span>"Pool"</span>
                     <select class="select" name="pool">
@@ -181,8 +186,9 @@ fn TopBar(
                     })}
             </p>
             <SignedIn me=shell.me.clone() next=Signal::derive(next) />
-        </header>
+        </div>
     }
+    .into_any()
 }
 
 /// A person's roles in words: `manager of Perception, on-call of Institute`.
@@ -316,6 +322,7 @@ fn Navigation(
             <ul>{entries}</ul>
         </nav>
     }
+    .into_any()
 }
 
 /// The names on the way down to something, as a path above a heading.
@@ -336,6 +343,7 @@ pub fn Crumbs(
             <ol class="crumbs">{steps}</ol>
         </nav>
     }
+    .into_any()
 }
 
 #[cfg(test)]

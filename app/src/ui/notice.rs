@@ -34,6 +34,7 @@ pub fn Notice(
             {children()}
         </div>
     }
+    .into_any()
 }
 
 /// Stands where something is being read. Holds no number.
@@ -56,6 +57,7 @@ pub fn Loading(
             </div>
         </div>
     }
+    .into_any()
 }
 
 /// Stands where there is nothing: a sentence, and the next step.
@@ -73,6 +75,7 @@ pub fn Empty(
             {children()}
         </div>
     }
+    .into_any()
 }
 
 /// Stands where something could not be read: what, why, the request's id, and how to try again.
@@ -107,6 +110,7 @@ pub fn Failure(
             </div>
         </section>
     }
+    .into_any()
 }
 
 /// Answers the request with the status of a problem. In the browser there is no response to set it on.
@@ -141,6 +145,7 @@ pub fn FailedPage(
         </div>
         <Failure what=what problem=problem />
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub fn Panel(
             {children()}
         </section>
     }
+    .into_any()
 }
 
 /// How a column lies.
@@ -126,6 +127,7 @@ pub fn Heads(
             <tr role="row">{heads}</tr>
         </thead>
     }
+    .into_any()
 }
 
 /// A table; on narrow screens each row becomes a small list. Roles are written out because a change of
@@ -154,6 +156,7 @@ pub fn DataTable(
             </table>
         </div>
     }
+    .into_any()
 }
 
 #[cfg(test)]

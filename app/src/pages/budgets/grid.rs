@@ -255,6 +255,7 @@ fn Row(shown: Shown, root: GpuSeconds, unit: Unit, toggle: String, give: String)
             <td role="gridcell" class="n">{action}</td>
         </tr>
     }
+    .into_any()
 }
 
 /// What nobody was given yet, over the whole tree.
@@ -285,4 +286,5 @@ fn Foot(tree: BudgetTree, unit: Unit) -> impl IntoView {
             </tr>
         </tfoot>
     }
+    .into_any()
 }

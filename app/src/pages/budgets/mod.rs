@@ -72,6 +72,7 @@ pub fn BudgetsPage() -> impl IntoView {
         <Title text="Budgets" />
         <Loaded what="the budgets" answer=answer show=show />
     }
+    .into_any()
 }
 
 /// The address of this period's page, with what it keeps.
@@ -134,6 +135,7 @@ fn Budgets(
         {grid}
         {dialog}
     }
+    .into_any()
 }
 
 /// Says that hours were moved.
@@ -147,6 +149,7 @@ fn Moved(id: TransactionId) -> impl IntoView {
             </p>
         </Notice>
     }
+    .into_any()
 }
 
 /// The units to choose from.
@@ -169,6 +172,7 @@ fn Units(tree: BudgetTree, query: ParamsMap) -> impl IntoView {
             {links}
         </span>
     }
+    .into_any()
 }
 
 /// The period and what can be granted in it.
@@ -217,4 +221,5 @@ fn Facts(tree: BudgetTree) -> impl IntoView {
             </div>
         </dl>
     }
+    .into_any()
 }

@@ -164,6 +164,7 @@ pub fn MoveDialog(
             {content}
         </Dialog>
     }
+    .into_any()
 }
 
 /// The dialog's form.
@@ -234,6 +235,7 @@ fn MoveForm(tree: BudgetTree, query: ParamsMap, form: FormData, typed: Typed, ba
             </footer>
         </form>
     }
+    .into_any()
 }
 
 /// From, to, and how much.
@@ -308,6 +310,7 @@ fn Amounts(
             </span>
         </p>
     }
+    .into_any()
 }
 
 /// What the move does, in a sentence and in numbers; or why it can't be done.
@@ -361,4 +364,5 @@ fn Change(change: NodeChange) -> impl IntoView {
             </td>
         </tr>
     }
+    .into_any()
 }
