@@ -9,7 +9,7 @@
 //! *Source*: policy, section 5. Each loop uses up a start or a class, so a pass ends.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::contract::{Fallback, Shape, Then};
 use super::cursor::LeafCursor;
@@ -44,8 +44,10 @@ pub(super) struct Pass<'a> {
     pub(super) room: Room<'a>,
     /// Standings with the holds of what was chosen in this pass, by position in the tree.
     pub(super) standings: Vec<Standing>,
-    /// Runs that are told to stop in this pass.
-    pub(super) stopped: BTreeSet<RunId>,
+    /// Runs about which this pass has decided: told to stop, or promoted.
+    settled: BTreeSet<RunId>,
+    /// Runs that went free for lack of funds, by leaf, in the order of the leaf's queue.
+    promotable: Vec<VecDeque<(QueueKey, RunId, GpuSeconds)>>,
     funds: Vec<GpuSeconds>,
     leaving: Vec<(HostIx, u64, RunId, Timestamp)>,
     candidates: Option<Candidates>,
@@ -67,7 +69,8 @@ impl<'a> Pass<'a> {
             standings: (0..tree.items().len())
                 .map(|ix| state.standing(TreeIx(ix), now))
                 .collect(),
-            stopped: BTreeSet::new(),
+            settled: BTreeSet::new(),
+            promotable: promotable(state),
             funds: tree.leaves().map(|leaf| state.funds(leaf, now)).collect(),
             leaving: Vec::new(),
             candidates: None,
@@ -102,7 +105,7 @@ impl<'a> Pass<'a> {
             if let Some(proof) = self.state.interruptible(run, self.now).filter(|_| over) {
                 let by = self.now + live.workload.grace;
                 self.decisions.stops.push(Stop { proof, cause, by });
-                self.stopped.insert(run.id);
+                self.settled.insert(run.id);
             }
         }
     }
@@ -118,6 +121,9 @@ impl<'a> Pass<'a> {
         while let Some(leaf) = self.next_leaf(&demand, &cursors) {
             let cursor = &mut cursors[leaf.0];
             let Some((class, key)) = cursor.head() else { break };
+            if self.promote_before(leaf, Some(key)) {
+                continue;
+            }
             if class.hold > self.funds[leaf.0] {
                 if class.fallback == Fallback::Unallocated {
                     self.unfunded.push((leaf, class));
@@ -217,7 +223,7 @@ impl<'a> Pass<'a> {
             self.now,
             &self.room,
             &self.standings,
-            &self.stopped,
+            &self.settled,
             candidates,
             leaf,
             class,
@@ -235,7 +241,7 @@ impl<'a> Pass<'a> {
                     .iter()
                     .map(|(ix, mask)| (*ix, *mask, run.id, victim.stop.by)),
             );
-            self.stopped.insert(run.id);
+            self.settled.insert(run.id);
             self.decisions.stops.push(victim.stop);
         }
         self.no_room.clear();
@@ -308,41 +314,44 @@ impl<'a> Pass<'a> {
         (waits_for, by)
     }
 
+    /// Promotes what remains, leaf by leaf in the order of their standings.
     fn promote(&mut self) {
-        let state = self.state;
-        let mut found: Vec<(LeafIx, QueueKey, RunId, GpuSeconds)> = Vec::new();
-        for run in state.runs().values() {
-            let free = matches!(run.span, Some((SpanKind::Unallocated, _)));
-            let running = matches!(run.phase, Phase::Running { .. });
-            if run.allocated || !free || !running || self.stopped.contains(&run.id) {
-                continue;
-            }
-            let Some(live) = state.live().get(&run.workload) else {
-                continue;
-            };
-            if live.workload.is_allocated() && self.standings[state.tree().leaf_ix(run.leaf).0].has_claim() {
-                let hold = run.gpus().over(live.workload.min_runtime);
-                found.push((run.leaf, queue_key(&live.workload), run.id, hold));
-            }
-        }
-        found.sort_by(|a, b| {
-            let standing = |leaf: LeafIx| self.standings[state.tree().leaf_ix(leaf).0];
-            standing(a.0)
-                .cmp_value(standing(b.0))
-                .then(a.0.cmp(&b.0))
-                .then(a.1.cmp(&b.1))
+        let tree = self.state.tree();
+        let mut leaves: Vec<LeafIx> = tree
+            .leaves()
+            .filter(|leaf| !self.promotable[leaf.0].is_empty())
+            .collect();
+        leaves.sort_by(|a, b| {
+            let standing = |leaf: &LeafIx| self.standings[tree.leaf_ix(*leaf).0];
+            standing(a).cmp_value(standing(b)).then(a.cmp(b))
         });
-        for (leaf, _, run, hold) in found {
-            if hold <= self.funds[leaf.0] {
-                self.decisions.promotions.push(Promotion { run, hold });
-                self.hold(leaf, hold);
-            }
+        for leaf in leaves {
+            while self.promote_before(leaf, None) {}
         }
+    }
+
+    /// A leaf's turn promotes its own free runs first, where they come before what is queued. Says whether one was.
+    fn promote_before(&mut self, leaf: LeafIx, head: Option<QueueKey>) -> bool {
+        let has_claim = self.standings[self.state.tree().leaf_ix(leaf).0].has_claim();
+        let first = self.promotable[leaf.0].front().copied();
+        let Some((_, run, hold)) = first.filter(|(key, _, hold)| {
+            has_claim && *hold <= self.funds[leaf.0] && head.is_none_or(|head| *key < head)
+        }) else {
+            return false;
+        };
+        self.promotable[leaf.0].pop_front();
+        if self.settled.insert(run) {
+            self.decisions.promotions.push(Promotion { run, hold });
+            self.hold(leaf, hold);
+        }
+        true
     }
 
     fn fill(&mut self) {
         let state = self.state;
         let unfunded = std::mem::take(&mut self.unfunded);
+        let started: BTreeSet<WorkloadId> =
+            self.decisions.starts.iter().map(|start| start.workload).collect();
         let mut cursors: Vec<(LeafIx, LeafCursor<'a>, i128)> = Vec::new();
         for leaf in state.tree().leaves() {
             let may = |class: &Class| !class.allocated || unfunded.contains(&(leaf, *class));
@@ -359,6 +368,10 @@ impl<'a> Pass<'a> {
                 cursors.swap_remove(ix);
                 continue;
             };
+            if started.contains(&key.2) {
+                cursor.take(class);
+                continue;
+            }
             match self.free_placement(class.shape) {
                 Some(placement) => {
                     cursor.take(class);
@@ -378,12 +391,33 @@ impl<'a> Pass<'a> {
         b: &(LeafIx, LeafCursor<'a>, i128),
     ) -> Ordering {
         let rate = |leaf: LeafIx| i128::from(self.state.rate(self.state.tree().leaf_ix(leaf)).0);
-        compare_unallocated((a.2, rate(a.0)), (b.2, rate(b.0))).then_with(|| {
-            a.1.head()
-                .map(|(_, key)| key)
-                .cmp(&b.1.head().map(|(_, key)| key))
-        })
+        let head = |cursor: &LeafCursor<'a>| cursor.head().map(|(_, (_, submitted, id))| (submitted, id));
+        compare_unallocated((a.2, rate(a.0)), (b.2, rate(b.0))).then_with(|| head(&a.1).cmp(&head(&b.1)))
     }
+}
+
+/// Running workloads that are to be protected, and went free because their node had no funds when they started.
+fn promotable(state: &State) -> Vec<VecDeque<(QueueKey, RunId, GpuSeconds)>> {
+    let mut found: Vec<VecDeque<(QueueKey, RunId, GpuSeconds)>> =
+        vec![VecDeque::new(); state.tree().leaf_count()];
+    for run in state.runs().values() {
+        let free = matches!(run.span, Some((SpanKind::Unallocated, _)));
+        if run.allocated || !free || !matches!(run.phase, Phase::Running { .. }) {
+            continue;
+        }
+        if let Some(live) = state
+            .live()
+            .get(&run.workload)
+            .filter(|live| live.workload.is_allocated())
+        {
+            let hold = run.gpus().over(live.workload.min_runtime);
+            found[run.leaf.0].push_back((queue_key(&live.workload), run.id, hold));
+        }
+    }
+    for leaf in &mut found {
+        leaf.make_contiguous().sort_unstable();
+    }
+    found
 }
 
 /// Unallocated time per rate, least first; without a rate last, by use. Each side is (used, rate).

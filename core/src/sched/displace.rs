@@ -81,7 +81,7 @@ pub(super) fn plan(
     now: Timestamp,
     room: &Room<'_>,
     standings: &[Standing],
-    stopped: &BTreeSet<RunId>,
+    settled: &BTreeSet<RunId>,
     candidates: &Candidates,
     leaf: LeafIx,
     class: Class,
@@ -95,7 +95,7 @@ pub(super) fn plan(
         class,
         key,
     };
-    let yielding = asker.yielding(candidates, stopped);
+    let yielding = asker.yielding(candidates, settled);
     if yielding.is_empty() {
         return None;
     }
@@ -105,7 +105,7 @@ pub(super) fn plan(
         asker.for_gang(room, &yielding)
     }?;
     let (victims, placement) = asker.minimal(room, &yielding, chosen)?;
-    let lost: i64 = victims.iter().map(|ix| yielding[*ix].cost.0).sum();
+    let lost: i64 = victims.iter().map(|ix| asker.at_stake(&yielding[*ix])).sum();
     if lost > asker.worth() {
         return None;
     }
@@ -122,13 +122,28 @@ impl<'a> Asker<'a> {
         (self.class.hold + self.class.shape.gpus().over(self.now.since(self.key.1).or_zero())).0
     }
 
-    fn yielding(&self, candidates: &Candidates, stopped: &BTreeSet<RunId>) -> Vec<Yielding<'a>> {
+    /// What of a victim's lost work weighs against the start: no more than its minimum runtime, the span in which
+    /// it said it gets something done. Else whoever never writes a checkpoint could never be displaced.
+    fn at_stake(&self, victim: &Yielding<'a>) -> i64 {
+        let run = victim.run;
+        let min_runtime = self
+            .state
+            .live()
+            .get(&run.workload)
+            .map(|live| live.workload.min_runtime);
+        victim
+            .cost
+            .0
+            .min(run.gpus().over(min_runtime.unwrap_or_default()).0)
+    }
+
+    fn yielding(&self, candidates: &Candidates, settled: &BTreeSet<RunId>) -> Vec<Yielding<'a>> {
         let runs = self.state.runs();
         let mut found: Vec<Yielding<'a>> = Vec::new();
         for run in candidates
             .unallocated
             .iter()
-            .filter(|id| !stopped.contains(id))
+            .filter(|id| !settled.contains(id))
             .filter_map(|id| runs.get(id))
         {
             found.push(Yielding {
@@ -146,7 +161,7 @@ impl<'a> Asker<'a> {
             .leaves()
             .map(|leaf| self.stands_above(leaf))
             .collect();
-        for (leaf, id) in candidates.expired.iter().filter(|(_, id)| !stopped.contains(id)) {
+        for (leaf, id) in candidates.expired.iter().filter(|(_, id)| !settled.contains(id)) {
             let Some(run) = runs.get(id) else { continue };
             let rule = if legal[leaf.0] {
                 Rule::Standing

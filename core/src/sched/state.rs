@@ -147,7 +147,7 @@ enum Timer {
 pub enum Event {
     /// A workload was submitted.
     Submitted(Workload),
-    /// A queued workload was cancelled by a person.
+    /// A person cancelled a workload: it leaves the queue, or its run is told to stop, protected or not.
     Cancelled(WorkloadId),
     /// A run is running on all its hosts.
     Running(RunId),
@@ -200,9 +200,6 @@ pub enum StateError {
     /// The workload is known already.
     #[error("workload {0} is known already")]
     WorkloadKnown(WorkloadId),
-    /// A workload that is not queued was asked to leave the queue.
-    #[error("workload {0} is not queued")]
-    NotQueued(WorkloadId),
     /// No such run, or it is over.
     #[error("run {0} is not known here, or is over")]
     UnknownRun(RunId),
@@ -575,18 +572,22 @@ impl State {
 
     fn cancel(&mut self, id: WorkloadId, effects: &mut Vec<Effect>) -> Result<(), StateError> {
         let live = self.live.get(&id).ok_or(StateError::UnknownWorkload(id))?;
-        match live.run {
-            Some(run)
-                if self
-                    .runs
-                    .get(&run)
-                    .is_some_and(|run| matches!(run.phase, Phase::Waiting { .. })) =>
-            {
-                self.drop_waiting(run, effects);
+        let (run, by) = (live.run, self.now + live.workload.grace);
+        let phase = run.and_then(|run| self.runs.get_mut(&run));
+        match phase {
+            Some(run) if run.is_stopping() => return Ok(()),
+            Some(run) if !matches!(run.phase, Phase::Waiting { .. }) => {
+                run.stop(self.now, by, EndCause::Cancelled);
+                effects.push(Effect::RunChanged(run.id));
+                return Ok(());
             }
-            Some(_) => return Err(StateError::NotQueued(id)),
-            None => self.dequeue(id),
+            Some(run) => {
+                let waiting = run.id;
+                self.drop_waiting(waiting, effects);
+            }
+            None => {}
         }
+        self.dequeue(id);
         self.count_demand(id, -1);
         self.live.remove(&id);
         effects.push(Effect::WorkloadOver(id, WorkloadState::Cancelled));
