@@ -190,6 +190,7 @@ CREATE TABLE runs (
     charged_until BIGINT,
     stop_decided_at BIGINT,
     stop_by BIGINT,
+    stop_cause TEXT,
     preemption TEXT,
     ended_at BIGINT,
     cause TEXT,
@@ -264,9 +265,12 @@ CREATE TABLE simulated_runs (
     stop_at BIGINT,
     ended_at BIGINT,
     cause TEXT,
-    CONSTRAINT simulated_runs_pk PRIMARY KEY (run_id)
+    seen BIGINT NOT NULL DEFAULT 0,
+    CONSTRAINT simulated_runs_pk PRIMARY KEY (run_id),
+    CONSTRAINT simulated_runs_seen_flag CHECK (seen IN (0, 1))
 );
-CREATE INDEX simulated_runs_by_end ON simulated_runs (ended_at, ends_at);
+CREATE INDEX simulated_runs_by_seen ON simulated_runs (seen, run_id);
+CREATE INDEX simulated_runs_by_workload ON simulated_runs (workload_id);
 
 -- Recorded demand that the replay submits when the clock gets there.
 CREATE TABLE arrivals (
