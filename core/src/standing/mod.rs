@@ -5,6 +5,8 @@
 
 mod look_back;
 mod order;
+mod owed;
 
 pub use look_back::{LookBack, StepSum};
 pub use order::{Candidate, Standing, compare};
+pub use owed::{OwedDelivered, delivered_over_owed};
