@@ -173,16 +173,14 @@ fn wrong_field(path: &str, message: &str, whole: &str, held: impl Fn(&str) -> St
         let value = held(&field);
         return Problem::field(field, value, "the field once");
     }
-    let field = if path == "." { whole } else { path };
+    // At the top, or where the text ends before any name, there is no path to a field.
+    let nowhere = matches!(path, "." | "?");
+    let field = if nowhere { whole } else { path };
     let accepted = match message.split_once("expected ") {
         Some((_, expected)) => expected.to_owned(),
         None => message.to_owned(),
     };
-    let value = if path == "." {
-        message.to_owned()
-    } else {
-        held(path)
-    };
+    let value = if nowhere { message.to_owned() } else { held(path) };
     Problem::field(field, value, accepted)
 }
 

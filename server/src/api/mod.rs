@@ -19,6 +19,7 @@ pub mod v1;
 use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
+use axum::routing::any;
 use axum::{Router, middleware};
 use metrics_exporter_prometheus::PrometheusHandle;
 use stint_core::api::{Code, Problem};
@@ -35,7 +36,9 @@ pub fn router(service: Arc<Service>, process: PrometheusHandle) -> Router {
     let (operations, _) = v1::operations().split_for_parts();
     operations
         .merge(metrics::route(process))
-        .route("/api/{*rest}", axum::routing::any(nothing_here))
+        .route("/api", any(nothing_here))
+        .route("/api/", any(nothing_here))
+        .route("/api/{*rest}", any(nothing_here))
         .method_not_allowed_fallback(not_this_way)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn(complete))
