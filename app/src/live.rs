@@ -88,13 +88,13 @@ impl Live {
         self.stale.get()
     }
 
-    /// Says what the page shows, once it shows it. Runs in the browser only.
+    /// Says what the page shows, once it shows it. Does nothing on the server, where a page is drawn once.
     pub fn watch(self, topics: Vec<String>) {
+        #[cfg(feature = "hydrate")]
         Effect::new(move |_| self.listen(&topics));
+        #[cfg(not(feature = "hydrate"))]
+        drop(topics);
     }
-
-    #[cfg(not(feature = "hydrate"))]
-    fn listen(self, _topics: &[String]) {}
 }
 
 /// The live state of the tab.

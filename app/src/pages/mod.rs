@@ -22,7 +22,8 @@ pub mod standing;
 pub mod submit;
 pub mod workload;
 
-#[cfg(all(test, feature = "ssr"))]
+#[cfg(feature = "ssr")]
+#[cfg(test)]
 mod tests;
 
 use leptos::prelude::*;
