@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::contract::{Fallback, Shape, Then};
 use super::cursor::LeafCursor;
 use super::decisions::{Decisions, Promotion, Start, Stop, StopCause};
-use super::displace::{self, Candidates};
+use super::displace::{self, Candidates, Offer, Plan};
 use super::place::{Placement, Room};
 use super::run::{Phase, SpanKind};
 use super::state::{Class, HostIx, QueueKey, State, queue_key};
@@ -51,6 +51,8 @@ pub(super) struct Pass<'a> {
     funds: Vec<GpuSeconds>,
     leaving: Vec<(HostIx, u64, RunId, Timestamp)>,
     candidates: Option<Candidates>,
+    /// What others have to give to each leaf, until the next decision.
+    offers: Vec<Option<Offer<'a>>>,
     /// Shapes without a free placement for the rest of the pass: room only shrinks, but for what victims leave over.
     no_room: BTreeSet<Shape>,
     /// Classes whose funds don't suffice and that may run free.
@@ -74,6 +76,7 @@ impl<'a> Pass<'a> {
             funds: tree.leaves().map(|leaf| state.funds(leaf, now)).collect(),
             leaving: Vec::new(),
             candidates: None,
+            offers: tree.leaves().map(|_| None).collect(),
             no_room: BTreeSet::new(),
             unfunded: Vec::new(),
             decisions: Decisions {
@@ -86,27 +89,26 @@ impl<'a> Pass<'a> {
 
     fn expire(&mut self) {
         for run in self.state.runs().values() {
-            let Some(live) = self.state.live().get(&run.workload) else {
-                continue;
-            };
+            let startup = self.state.rules().limits.startup_allowance;
             let cause = match run.phase {
-                Phase::Starting { .. } => StopCause::StartupOver,
-                Phase::Running { .. } if run.allocated && live.workload.then == Then::Stop => {
-                    StopCause::Expired
-                }
+                Phase::Starting { assigned } if assigned + startup <= self.now => StopCause::StartupOver,
+                Phase::Running { .. } if run.allocated && run.then == Then::Stop => StopCause::Expired,
                 _ => continue,
             };
-            let over = match run.phase {
-                Phase::Starting { assigned } => {
-                    assigned + self.state.rules().limits.startup_allowance <= self.now
-                }
-                _ => true,
+            let Some(proof) = self.state.interruptible(run, self.now) else {
+                continue;
             };
-            if let Some(proof) = self.state.interruptible(run, self.now).filter(|_| over) {
-                let by = self.now + live.workload.grace;
-                self.decisions.stops.push(Stop { proof, cause, by });
-                self.settled.insert(run.id);
-            }
+            let grace = self
+                .state
+                .live()
+                .get(&run.workload)
+                .map(|live| live.workload.grace);
+            self.decisions.stops.push(Stop {
+                proof,
+                cause,
+                by: self.now + grace.unwrap_or_default(),
+            });
+            self.settled.insert(run.id);
         }
     }
 
@@ -215,20 +217,7 @@ impl<'a> Pass<'a> {
             self.commit_start(leaf, class, key.2, &placement, true);
             return true;
         }
-        let candidates = self
-            .candidates
-            .get_or_insert_with(|| Candidates::new(self.state, self.now));
-        let Some(plan) = displace::plan(
-            self.state,
-            self.now,
-            &self.room,
-            &self.standings,
-            &self.settled,
-            candidates,
-            leaf,
-            class,
-            key,
-        ) else {
+        let Some(plan) = self.displacement(leaf, class, key) else {
             return false;
         };
         for victim in plan.victims {
@@ -247,6 +236,27 @@ impl<'a> Pass<'a> {
         self.no_room.clear();
         self.commit_start(leaf, class, key.2, &plan.placement, true);
         true
+    }
+
+    /// What others could give up for this start, by what they may yield to its leaf.
+    fn displacement(&mut self, leaf: LeafIx, class: Class, key: QueueKey) -> Option<Plan> {
+        let (state, now) = (self.state, self.now);
+        let candidates = self.candidates.get_or_insert_with(|| Candidates::new(state, now));
+        let (standings, settled) = (&self.standings, &self.settled);
+        let offer = self.offers[leaf.0]
+            .get_or_insert_with(|| displace::offer(state, now, standings, settled, candidates, leaf));
+        let priority = key.0.0;
+        let wider = displace::with_priority(state, now, offer, settled, candidates, leaf, priority);
+        displace::plan(
+            state,
+            now,
+            &self.room,
+            standings,
+            wider.as_ref().unwrap_or(offer),
+            leaf,
+            class,
+            key,
+        )
     }
 
     fn free_placement(&mut self, shape: Shape) -> Option<Placement> {
@@ -291,6 +301,7 @@ impl<'a> Pass<'a> {
     /// A choice counts at once, along the whole path.
     fn hold(&mut self, leaf: LeafIx, hold: GpuSeconds) {
         self.funds[leaf.0] -= hold;
+        self.offers.fill_with(|| None);
         for ix in self.state.tree().path(leaf) {
             let standing = self.standings[ix.0];
             self.standings[ix.0] = standing.with_hold(self.state.rules().look_back, i128::from(hold.0));

@@ -65,6 +65,28 @@ struct Yielding<'a> {
     cost: Cost,
 }
 
+/// What others have to give to one leaf: who may yield to it, and who of them holds GPUs of which host, cheapest
+/// first. It holds until the next decision of the pass.
+pub(super) struct Offer<'a> {
+    yielding: Vec<Yielding<'a>>,
+    on_host: Vec<Vec<(usize, u32)>>,
+}
+
+impl<'a> Offer<'a> {
+    fn new(hosts: usize, yielding: Vec<Yielding<'a>>) -> Self {
+        let mut on_host: Vec<Vec<(usize, u32)>> = vec![Vec::new(); hosts];
+        for (ix, victim) in yielding.iter().enumerate() {
+            for (host, mask) in &victim.run.gpus_on {
+                on_host[host.0].push((ix, mask.count_ones()));
+            }
+        }
+        for runs in &mut on_host {
+            runs.sort_by_key(|(ix, _)| (yielding[*ix].cost, yielding[*ix].run.id));
+        }
+        Self { yielding, on_host }
+    }
+}
+
 /// Who asks: the leaf, what it needs, whose turn it is.
 struct Asker<'a> {
     state: &'a State,
@@ -73,6 +95,83 @@ struct Asker<'a> {
     leaf: LeafIx,
     class: Class,
     key: QueueKey,
+    offer: &'a Offer<'a>,
+}
+
+/// What others have to give to a leaf now, whatever it asks for. Priority within the leaf is looked at apart,
+/// because it depends on who asks.
+pub(super) fn offer<'a>(
+    state: &'a State,
+    now: Timestamp,
+    standings: &[Standing],
+    settled: &BTreeSet<RunId>,
+    candidates: &Candidates,
+    leaf: LeafIx,
+) -> Offer<'a> {
+    let runs = state.runs();
+    let open = |id: &&RunId| !settled.contains(id);
+    let mut yielding: Vec<Yielding<'a>> = Vec::new();
+    for run in candidates
+        .unallocated
+        .iter()
+        .filter(open)
+        .filter_map(|id| runs.get(id))
+    {
+        yielding.push(Yielding {
+            run,
+            rule: Rule::Unallocated,
+            cost: (0, run.lost_if_stopped(now), 1),
+        });
+    }
+    if standings[state.tree().leaf_ix(leaf).0].has_claim() {
+        let margin = state.rules().margin_milli;
+        let stands_above = |other: LeafIx| {
+            let sides = state.tree().sides(leaf, other);
+            sides.is_some_and(|(mine, theirs)| standings[theirs.0].is_above_by(standings[mine.0], margin))
+        };
+        let legal: Vec<bool> = state.tree().leaves().map(stands_above).collect();
+        let expired = candidates
+            .expired
+            .iter()
+            .filter(|(other, id)| legal[other.0] && !settled.contains(id));
+        for run in expired.filter_map(|(_, id)| runs.get(id)) {
+            yielding.push(Yielding {
+                run,
+                rule: Rule::Standing,
+                cost: (run.lost_if_stopped(now), 0, 1),
+            });
+        }
+    }
+    Offer::new(state.hosts().len(), yielding)
+}
+
+/// The same with runs of the leaf itself that a higher priority may displace; `None` when there are none.
+pub(super) fn with_priority<'a>(
+    state: &'a State,
+    now: Timestamp,
+    offer: &Offer<'a>,
+    settled: &BTreeSet<RunId>,
+    candidates: &Candidates,
+    leaf: LeafIx,
+    priority: i32,
+) -> Option<Offer<'a>> {
+    let own = candidates
+        .expired
+        .iter()
+        .filter(|(other, id)| *other == leaf && !settled.contains(id));
+    let outranked = own.filter_map(|(_, id)| state.runs().get(id)).filter(|run| {
+        state
+            .live()
+            .get(&run.workload)
+            .is_some_and(|live| live.workload.priority < priority)
+    });
+    let mut yielding = offer.yielding.clone();
+    yielding.extend(outranked.map(|run| Yielding {
+        run,
+        rule: Rule::Priority,
+        cost: (run.lost_if_stopped(now), 0, 1),
+    }));
+    (yielding.len() > offer.yielding.len()).then(|| Offer::new(state.hosts().len(), yielding))
 }
 
 /// Finds the cheapest start that others make possible, if there is one.
@@ -81,8 +180,7 @@ pub(super) fn plan(
     now: Timestamp,
     room: &Room<'_>,
     standings: &[Standing],
-    settled: &BTreeSet<RunId>,
-    candidates: &Candidates,
+    offer: &Offer<'_>,
     leaf: LeafIx,
     class: Class,
     key: QueueKey,
@@ -94,24 +192,24 @@ pub(super) fn plan(
         leaf,
         class,
         key,
+        offer,
     };
-    let yielding = asker.yielding(candidates, settled);
-    if yielding.is_empty() {
-        return None;
-    }
     let chosen = if class.shape.hosts == 1 {
-        asker.for_one_host(room, &yielding)
+        asker.for_one_host(room)
     } else {
-        asker.for_gang(room, &yielding)
+        asker.for_gang(room)
     }?;
-    let (victims, placement) = asker.minimal(room, &yielding, chosen)?;
-    let lost: i64 = victims.iter().map(|ix| asker.at_stake(&yielding[*ix])).sum();
+    let (victims, placement) = asker.minimal(room, chosen)?;
+    let lost: i64 = victims
+        .iter()
+        .map(|ix| asker.at_stake(&offer.yielding[*ix]))
+        .sum();
     if lost > asker.worth() {
         return None;
     }
     let victims = victims
         .into_iter()
-        .filter_map(|ix| asker.victim(&yielding[ix]))
+        .filter_map(|ix| asker.victim(&offer.yielding[ix]))
         .collect();
     Some(Plan { placement, victims })
 }
@@ -137,89 +235,18 @@ impl<'a> Asker<'a> {
             .min(run.gpus().over(min_runtime.unwrap_or_default()).0)
     }
 
-    fn yielding(&self, candidates: &Candidates, settled: &BTreeSet<RunId>) -> Vec<Yielding<'a>> {
-        let runs = self.state.runs();
-        let mut found: Vec<Yielding<'a>> = Vec::new();
-        for run in candidates
-            .unallocated
-            .iter()
-            .filter(|id| !settled.contains(id))
-            .filter_map(|id| runs.get(id))
-        {
-            found.push(Yielding {
-                run,
-                rule: Rule::Unallocated,
-                cost: (0, run.lost_if_stopped(self.now), 1),
-            });
-        }
-        if !self.standings[self.state.tree().leaf_ix(self.leaf).0].has_claim() {
-            return found;
-        }
-        let legal: Vec<bool> = self
-            .state
-            .tree()
-            .leaves()
-            .map(|leaf| self.stands_above(leaf))
-            .collect();
-        for (leaf, id) in candidates.expired.iter().filter(|(_, id)| !settled.contains(id)) {
-            let Some(run) = runs.get(id) else { continue };
-            let rule = if legal[leaf.0] {
-                Rule::Standing
-            } else if *leaf == self.leaf && self.outranks(run) {
-                Rule::Priority
-            } else {
-                continue;
-            };
-            found.push(Yielding {
-                run,
-                rule,
-                cost: (run.lost_if_stopped(self.now), 0, 1),
-            });
-        }
-        found
-    }
-
-    /// Whether the side of another leaf stands higher than this one's by more than the margin.
-    fn stands_above(&self, other: LeafIx) -> bool {
-        self.state
-            .tree()
-            .sides(self.leaf, other)
-            .is_some_and(|(mine, theirs)| {
-                self.standings[theirs.0].is_above_by(self.standings[mine.0], self.state.rules().margin_milli)
-            })
-    }
-
-    fn outranks(&self, run: &Run) -> bool {
-        let priority = self
-            .state
-            .live()
-            .get(&run.workload)
-            .map(|live| live.workload.priority);
-        priority.is_some_and(|priority| self.key.0.0 > priority)
-    }
-
     /// For each host the cheapest runs that make room there for so many GPUs, and what that costs.
-    fn per_host(&self, room: &Room<'_>, yielding: &[Yielding<'a>]) -> Vec<Option<(Cost, Vec<usize>)>> {
-        let mut on_host: Vec<Vec<(usize, u32)>> = vec![Vec::new(); self.state.hosts().len()];
-        for (ix, victim) in yielding.iter().enumerate() {
-            for (host, mask) in &victim.run.gpus_on {
-                on_host[host.0].push((ix, mask.count_ones()));
-            }
-        }
+    fn per_host(&self, room: &Room<'_>) -> impl Iterator<Item = Option<(Cost, Vec<usize>)>> {
         let need = self.class.shape.gpus_per_host;
-        on_host
-            .into_iter()
-            .enumerate()
-            .map(|(host, runs)| self.on_host(room, yielding, HostIx(host), runs, need))
-            .collect()
+        let hosts = self.offer.on_host.iter().enumerate();
+        hosts.map(move |(host, runs)| self.on_host(room, HostIx(host), runs, need))
     }
 
     fn on_host(
         &self,
         room: &Room<'_>,
-        yielding: &[Yielding<'a>],
         host: HostIx,
-        mut runs: Vec<(usize, u32)>,
+        runs: &[(usize, u32)],
         need: u32,
     ) -> Option<(Cost, Vec<usize>)> {
         if !room.takes_work(host) {
@@ -229,14 +256,13 @@ impl<'a> Asker<'a> {
         if have + runs.iter().map(|(_, gpus)| gpus).sum::<u32>() < need {
             return None;
         }
-        runs.sort_by_key(|(ix, _)| (yielding[*ix].cost, yielding[*ix].run.id));
         let mut chosen: Vec<(usize, u32)> = Vec::new();
         for (ix, gpus) in runs {
             if have >= need {
                 break;
             }
             have += gpus;
-            chosen.push((ix, gpus));
+            chosen.push((*ix, *gpus));
         }
         for at in (0..chosen.len()).rev() {
             if have - chosen[at].1 >= need {
@@ -245,16 +271,16 @@ impl<'a> Asker<'a> {
             }
         }
         let chosen: Vec<usize> = chosen.into_iter().map(|(ix, _)| ix).collect();
-        Some((total(yielding, &chosen), chosen))
+        Some((self.total(&chosen), chosen))
     }
 
-    fn for_one_host(&self, room: &Room<'_>, yielding: &[Yielding<'a>]) -> Option<Vec<usize>> {
-        let hosts = self.per_host(room, yielding).into_iter().flatten();
+    fn for_one_host(&self, room: &Room<'_>) -> Option<Vec<usize>> {
+        let hosts = self.per_host(room).flatten();
         hosts.min_by_key(|(cost, _)| *cost).map(|(_, victims)| victims)
     }
 
-    fn for_gang(&self, room: &Room<'_>, yielding: &[Yielding<'a>]) -> Option<Vec<usize>> {
-        let hosts = self.per_host(room, yielding);
+    fn for_gang(&self, room: &Room<'_>) -> Option<Vec<usize>> {
+        let hosts: Vec<Option<(Cost, Vec<usize>)>> = self.per_host(room).collect();
         let count = self.class.shape.hosts as usize;
         let mut by_block: Vec<Vec<usize>> = vec![Vec::new(); self.state.blocks().len()];
         for (ix, host) in self
@@ -285,7 +311,7 @@ impl<'a> Asker<'a> {
             .iter()
             .filter(|block| block.len() >= count)
             .map(|block| together(&block[..count]));
-        let cheapest = in_one.min_by_key(|victims| total(yielding, victims));
+        let cheapest = in_one.min_by_key(|victims| self.total(victims));
         if cheapest.is_some() || self.class.shape.topology == Topology::SameBlock {
             return cheapest;
         }
@@ -297,14 +323,17 @@ impl<'a> Asker<'a> {
         Some(together(&hosts))
     }
 
+    fn total(&self, victims: &[usize]) -> Cost {
+        victims.iter().fold((0, 0, 0), |sum, ix| {
+            let cost = self.offer.yielding[*ix].cost;
+            (sum.0 + cost.0, sum.1 + cost.1, sum.2 + cost.2)
+        })
+    }
+
     /// Drops every victim without which the start fits all the same, dearest first, and places the start in what
     /// the others leave.
-    fn minimal(
-        &self,
-        room: &Room<'_>,
-        yielding: &[Yielding<'a>],
-        mut victims: Vec<usize>,
-    ) -> Option<(Vec<usize>, Placement)> {
+    fn minimal(&self, room: &Room<'_>, mut victims: Vec<usize>) -> Option<(Vec<usize>, Placement)> {
+        let yielding = &self.offer.yielding;
         let placed = |victims: &[usize]| {
             let mut without = room.clone();
             for ix in victims {
@@ -394,11 +423,4 @@ pub(super) fn parting(
         first: side(first, first_at),
         second: side(second, second_at),
     }
-}
-
-fn total(yielding: &[Yielding<'_>], victims: &[usize]) -> Cost {
-    victims.iter().fold((0, 0, 0), |sum, ix| {
-        let cost = yielding[*ix].cost;
-        (sum.0 + cost.0, sum.1 + cost.1, sum.2 + cost.2)
-    })
 }

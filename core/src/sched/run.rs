@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::contract::{EndCause, WorkloadState};
+use super::contract::{EndCause, Then, WorkloadState};
 use super::decisions::Start;
 use super::state::{HostIx, State};
 use super::tree::LeafIx;
@@ -94,6 +94,8 @@ pub struct Run {
     pub gpus_on: Vec<(HostIx, u64)>,
     /// Whether it is charged and protected.
     pub allocated: bool,
+    /// What happens when its protection has passed.
+    pub then: Then,
     /// When it was decided.
     pub decided: Timestamp,
     /// How far it has got.
@@ -106,7 +108,7 @@ pub struct Run {
 
 impl Run {
     /// A run as it was decided.
-    pub(super) fn decided(start: &Start, leaf: LeafIx, number: u32, now: Timestamp) -> Self {
+    pub(super) fn decided(start: &Start, leaf: LeafIx, number: u32, then: Then, now: Timestamp) -> Self {
         Self {
             id: start.run,
             workload: start.workload,
@@ -114,6 +116,7 @@ impl Run {
             number,
             gpus_on: start.gpus_on.clone(),
             allocated: start.allocated,
+            then,
             decided: now,
             phase: Phase::Waiting {
                 waits_for: start.waits_for.iter().copied().collect(),

@@ -926,7 +926,7 @@ impl State {
         };
         live.run = Some(start.run);
         live.starts += 1;
-        let run = Run::decided(start, live.leaf, live.starts, self.now);
+        let run = Run::decided(start, live.leaf, live.starts, live.workload.then, self.now);
         for (ix, mask) in &start.gpus_on {
             let host = &mut self.hosts[ix.0];
             host.pinned |= mask & !host.free;

@@ -65,7 +65,7 @@ impl Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepSum {
     steps: VecDeque<Step>,
-    /// Sum of everything that was ever added, without the level still open.
+    /// The level that holds now.
     level: i64,
 }
 
@@ -118,7 +118,11 @@ impl StepSum {
     }
 
     fn reading(&self, at: i64) -> (i128, i128) {
-        let after = self.steps.partition_point(|step| step.at <= at);
+        // The near end of a window lies behind the last change, nearly always.
+        let after = match self.steps.back() {
+            Some(last) if last.at <= at => self.steps.len(),
+            _ => self.steps.partition_point(|step| step.at <= at),
+        };
         match after.checked_sub(1) {
             Some(ix) => (self.steps[ix].sum_at(at), self.steps[ix].moment_at(at)),
             None => (0, 0),

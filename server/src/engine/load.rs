@@ -258,6 +258,7 @@ fn resumed(state: &State, row: OpenRun) -> Result<Run, EngineError> {
         number: row.number,
         gpus_on,
         allocated: row.allocated,
+        then: live.workload.then,
         decided: row.decided_at,
         phase,
         held_until: None,
