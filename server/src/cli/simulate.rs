@@ -5,15 +5,12 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use stint_core::id::{NodeId, PoolId, WorkloadId};
+use stint_core::id::PoolId;
 use stint_core::input::layout::hosts::{self, HostsLayout, PoolEntry};
 use stint_core::input::layout::org::{self, OrgLayout};
 use stint_core::input::trace::{self, BadRows, Bounds, Trace};
-use stint_core::ledger::{Reserve, budgetable};
-use stint_core::sched::contract::HostState;
-use stint_core::sched::state::{HostSpec, Rules};
-use stint_core::sim::{self, Arrival, Faults, Report, Setup, Waits};
-use stint_core::units::{DAY_S, Fraction, GpuSeconds, MilliGpus, Seconds, Timestamp};
+use stint_core::sim::{self, Report, Setup, Waits};
+use stint_core::units::{DAY_S, Fraction, Seconds};
 
 use super::exit::{Exit, Failure};
 use super::import::read;
@@ -122,75 +119,20 @@ fn warn(trace: &Trace) -> Result<(), Failure> {
 }
 
 fn setup(args: &SimulateArgs, layout: &OrgLayout, pool: &PoolEntry, trace: &Trace) -> Result<Setup, Failure> {
-    let began = Timestamp(0);
     let last = trace.rows.iter().map(|row| row.submit.0).max().unwrap_or(0);
     let days = args.days.map_or(last / DAY_S + 1, i64::from);
-    let span = Seconds(days * DAY_S);
-    let warm_up = Seconds(i64::from(args.warm_up_days) * DAY_S);
-    if warm_up >= span {
+    let warm_up = i64::from(args.warm_up_days);
+    if warm_up >= days {
         return Err(Failure::usage(format!(
             "--warm-up-days must be less than the {days} days simulated"
         )));
     }
-    let reserve =
-        Reserve::from_bp(pool.reserve_bp).ok_or_else(|| Failure::usage("the reserve is over 100 %"))?;
-    let own = layout.own(budgetable(pool.gpus(), span, reserve));
-    let mut arrivals: Vec<Arrival> = (1..)
-        .zip(&trace.rows)
-        .filter(|(_, row)| row.submit < span)
-        .map(|(id, row)| Arrival {
-            workload: row.workload(WorkloadId(id), began),
-            duration: row.duration,
-            kind: row.kind,
-        })
-        .collect();
-    arrivals.sort_by_key(|arrival| (arrival.workload.submitted_at, arrival.workload.id));
-    let host = |host: &hosts::HostEntry| {
-        let spec = HostSpec {
-            id: host.id.clone(),
-            block: host.block.clone(),
-            gpus: host.gpus,
-            state: HostState::Up,
-        };
-        let faults = host.faults.map(|faults| Faults {
-            mean_between: faults.mean_between,
-            shortest_repair: faults.shortest_repair,
-            longest_repair: faults.longest_repair,
-        });
-        (spec, faults)
-    };
+    let setup = Setup::recorded(layout, pool, &trace.rows, Seconds(days * DAY_S));
     Ok(Setup {
-        rules: Rules {
-            limits: pool.limits(),
-            look_back: pool.look_back,
-            margin_milli: pool.margin_milli,
-        },
-        hosts: pool.hosts.iter().map(host).collect(),
-        rates: rates(layout, &own, span),
-        grants: layout
-            .org
-            .nodes()
-            .iter()
-            .map(|node| node.id.clone())
-            .zip(own)
-            .collect(),
-        org: layout.org.clone(),
-        arrivals,
-        began,
-        span,
-        warm_up,
+        warm_up: Seconds(warm_up * DAY_S),
         seed: args.seed,
+        ..setup
     })
-}
-
-/// Rates of own parts, and of nodes with everything below: each the floor of its exact value.
-fn rates(layout: &OrgLayout, own: &[GpuSeconds], span: Seconds) -> Vec<(NodeId, MilliGpus, MilliGpus)> {
-    let milli = |amount: GpuSeconds| MilliGpus(amount.0.saturating_mul(1_000) / span.0);
-    let rate = |ix: stint_core::org::NodeIx| {
-        let gross: GpuSeconds = own[layout.org.subtree(ix)].iter().copied().sum();
-        (layout.org.node(ix).id.clone(), milli(own[ix.0]), milli(gross))
-    };
-    layout.org.indices().map(rate).collect()
 }
 
 fn simulate(args: &SimulateArgs, setup: &Setup) -> Result<Report, Failure> {
