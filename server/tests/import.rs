@@ -11,7 +11,7 @@ use stint_core::id::{NodeId, PoolId};
 use stint_core::input::layout;
 use stint_core::input::trace::{BadRows, Bounds, Kind, TraceRow, read};
 use stint_core::units::{DAY_S, Fraction, GpuSeconds, Gpus, HOUR_S, Seconds, Timestamp};
-use stint_server::import::demo::{self, BACKLOG, setup_demo};
+use stint_server::import::demo::{self, LEAD, setup_demo};
 use stint_server::import::hosts::import_hosts;
 use stint_server::import::org::import_org;
 use stint_server::import::replay::next_arrivals;
@@ -462,17 +462,17 @@ async fn the_example_is_set_up_once_with_a_full_queue_from_before_the_quarter() 
     );
     assert_eq!(report.trace.people_added, 0, "all who submit are in org.toml");
     assert_eq!(report.trace.warnings, Vec::<String>::new());
-    assert!((600..=1_000).contains(&report.queued), "{}", report.queued);
+    assert!((800..=1_500).contains(&report.queued), "{}", report.queued);
     let mut db = lab.store.read().await.unwrap();
     let queued = workloads::list(&mut db, &workloads::Filter::default(), u32::MAX)
         .await
         .unwrap();
     assert_eq!(queued.len(), report.queued);
     let times = queued.iter().map(|row| row.submitted_at);
-    assert!(times.clone().all(|at| (QUARTER - BACKLOG..QUARTER).contains(&at)));
+    assert!(times.clone().all(|at| (QUARTER - LEAD..QUARTER).contains(&at)));
     let to_come = arrivals::all(&mut db).await.unwrap();
     assert!(to_come.iter().all(|row| row.submit_at >= QUARTER));
-    assert_eq!(queued.len() + to_come.len(), 45_470);
+    assert!(to_come.len() > 25_000, "{} to come", to_come.len());
     drop(db);
     let again = setup_demo(&lab.store, QUARTER, &mut |_| {}).await.unwrap();
     assert_eq!(again, None);

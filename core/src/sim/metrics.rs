@@ -190,6 +190,7 @@ impl Metrics {
             slowdown_p90_milli: Waits::of(self.slowdowns.clone()).p90_s,
             waits: self.waits(),
             teams: self.team_reports(state),
+            unfinished: Vec::new(),
             findings,
         }
     }

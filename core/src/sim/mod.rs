@@ -10,11 +10,13 @@
 mod faults;
 mod log;
 mod metrics;
+#[cfg(feature = "input")]
+mod recorded;
 mod report;
 mod world;
 
 pub use faults::Faults;
-pub use report::{GroupWaits, Report, TeamReport, Waits};
+pub use report::{GroupWaits, Report, TeamReport, Unfinished, Waits};
 pub use world::{Setup, run};
 
 use crate::input::trace::Kind;

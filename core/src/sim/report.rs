@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::id::NodeId;
-use crate::units::{Fraction, GpuSeconds};
+use crate::id::{NodeId, WorkloadId};
+use crate::units::{Fraction, GpuSeconds, Seconds};
 
 /// Waits of a group of workloads. *Units*: seconds; percentiles by nearest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -68,6 +68,15 @@ pub struct TeamReport {
     pub delivered_over_owed: Fraction,
 }
 
+/// A workload that was not over at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The workload.
+    pub workload: WorkloadId,
+    /// For how long it still has to run.
+    pub remaining: Seconds,
+}
+
 /// What a simulation found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -117,6 +126,9 @@ pub struct Report {
     pub waits: Vec<GroupWaits>,
     /// Each leaf that was owed, or used, anything.
     pub teams: Vec<TeamReport>,
+    /// Workloads that were not over at the end, in the order of their ids.
+    #[serde(skip)]
+    pub unfinished: Vec<Unfinished>,
     /// Broken invariants; empty, or the simulator has found a bug.
     pub findings: Vec<String>,
 }

@@ -6,7 +6,7 @@ use super::Arrival;
 use super::faults::{Fate, Faults};
 use super::log::Log;
 use super::metrics::Metrics;
-use super::report::Report;
+use super::report::{Report, Unfinished};
 use crate::id::{HostId, NodeId, RunId, WorkloadId};
 use crate::input::trace::Kind;
 use crate::org::Org;
@@ -358,6 +358,25 @@ impl<'a> World<'a> {
         }
     }
 
+    fn unfinished(&self) -> Vec<Unfinished> {
+        let now = self.state.now();
+        let left = |(id, work): (&WorkloadId, &Work)| {
+            let run = self
+                .state
+                .live()
+                .get(id)
+                .and_then(|live| self.state.runs().get(&live.run?));
+            let ran = run
+                .and_then(Run::running_since)
+                .map_or(Seconds::ZERO, |since| now.since(since));
+            Unfinished {
+                workload: *id,
+                remaining: Seconds((work.remaining.0 - ran.0).max(1)),
+            }
+        };
+        self.work.iter().map(left).collect()
+    }
+
     fn close(mut self, seed: u64) -> Result<Report, StateError> {
         let now = self.state.now();
         let open: Vec<_> = self
@@ -374,6 +393,10 @@ impl<'a> World<'a> {
         }
         self.findings.extend(audit::check(&self.state));
         self.findings.dedup();
-        Ok(self.metrics.report(&self.state, seed, self.findings))
+        let unfinished = self.unfinished();
+        Ok(Report {
+            unfinished,
+            ..self.metrics.report(&self.state, seed, self.findings)
+        })
     }
 }
