@@ -8,7 +8,7 @@ const FROM = { id: "perception", name: "Perception" };
 const TO = { id: "speech", name: "Speech" };
 
 async function budgets(page, server) {
-  const { periods } = await api(page, server, "/periods");
+  const periods = await api(page, server, "/periods");
   const period = periods.find((period) => period.current).id;
   const tree = await api(page, server, `/budgets/${period}/tree`);
   return { period, granted: Object.fromEntries(tree.rows.map((row) => [row.node, row.granted_gpu_seconds])) };

@@ -16,7 +16,7 @@ test("a killed server loses nothing that it acknowledged and doubles nothing", O
     // Leave the page: its stream of events would complain when the server goes.
     await page.goto("about:blank");
     const submit = async () => {
-      const name = `crash ${(number += 1)}`;
+      const name = `crash-${(number += 1)}`;
       const body = { name, charged_to: "perception", gpus: 1, min_runtime_s: 3600, external_id: name };
       try {
         const answer = await page.request.post(`${server.url}/api/v1/workloads`, {

@@ -26,7 +26,7 @@ const WIDTHS = [360, 1280];
 const SCHEMES = ["light", "dark"];
 
 async function ids(page, server) {
-  const { periods } = await api(page, server, "/periods");
+  const periods = await api(page, server, "/periods");
   const { rows } = await api(page, server, "/queue");
   return { period: periods.find((period) => period.current).id, workload: rows[0].id };
 }
@@ -75,7 +75,8 @@ test("a visitor sees the pool on the first page, and a way to sign in", async ({
 test.describe("what isn't there", () => {
   test.use({ tolerated: [/Failed to load resource.*404/] });
 
-  test("an unknown address is a page of its own with status 404", async ({ page, still, open }) => {
+  test("an unknown address is a page of its own with status 404", async ({ page, still, signIn, open }) => {
+    await signIn(still, MANAGER);
     for (const path of ["/nowhere", "/workloads/w-999999999"]) {
       const response = await open(still, path);
       expect(response.status(), path).toBe(404);
