@@ -11,6 +11,18 @@ const LEVEL: f64 = 46.0;
 const FIRST: f64 = 16.0;
 const GAP: f64 = 1.5;
 
+/// The most letters of a label that leave room for the value beside it.
+const LABEL: usize = 26;
+
+/// A label short enough to stand beside its value; the whole one is in the chart's words.
+pub fn shortened(label: &str) -> String {
+    if label.chars().count() <= LABEL {
+        return label.to_owned();
+    }
+    let kept: String = label.chars().take(LABEL - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// One level: the children of a node on the way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
@@ -101,7 +113,7 @@ pub fn Strip(
                 {fan}
                 {bars}
                 <text x="0" y=baseline.clone()>
-                    {level.label}
+                    {shortened(&level.label)}
                 </text>
                 <text class="v e" x="276" y=baseline>
                     {level.value}
@@ -147,6 +159,12 @@ mod tests {
             leads: true,
         };
         assert_eq!(fan(part, 16.0), "M69.0 30.0H169.0L276.0 62.0H0Z");
+    }
+
+    #[test]
+    fn a_long_label_leaves_room_for_its_value() {
+        assert_eq!(shortened("Institute → Perception"), "Institute → Perception");
+        assert_eq!(shortened(&"é".repeat(40)), format!("{}…", "é".repeat(25)));
     }
 
     #[test]

@@ -308,7 +308,7 @@ pub fn strip_levels(rows: &[StandingRow], node: &StandingRow) -> Vec<Level> {
             Level {
                 label: format!("{} → {}", above.name, on_the_way.name),
                 value: format!(
-                    "{} % of the pool = {} GPUs",
+                    "{} % = {} GPUs",
                     share.unwrap_or_else(|| text::NONE.to_owned()),
                     gpus.text(1).unwrap_or_default()
                 ),
@@ -357,6 +357,7 @@ fn Team(
         .find(|other| Some(&other.node) == row.parent.as_ref());
     let sentence = team_sentence(&row, above);
     let levels = strip_levels(&standing.rows, &row);
+    let strip_heading = (!levels.is_empty()).then(|| view! { <h3>"Share of the pool"</h3> });
     let strip = (!levels.is_empty()).then(|| view! { <Strip levels=levels /> });
     let left = budget.map(|budget| {
         let left = if budget.granted_gpu_seconds.0 == 0 {
@@ -389,6 +390,7 @@ fn Team(
                     </dd>
                     {left}
                 </dl>
+                {strip_heading}
                 {strip}
             </div>
         </Panel>

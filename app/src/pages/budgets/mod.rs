@@ -13,10 +13,10 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use leptos_router::params::ParamsMap;
-use stint_core::api::Problem;
 use stint_core::api::budgets::BudgetTree;
+use stint_core::api::{Problem, Time};
 use stint_core::id::{PeriodId, PoolId, TransactionId};
-use stint_core::units::{Fraction, HOUR_S, grouped};
+use stint_core::units::{Fraction, HOUR_S, Seconds, grouped};
 
 use self::grid::Grid;
 use self::moving::{MoveDialog, Typed};
@@ -186,6 +186,9 @@ fn Facts(tree: BudgetTree) -> impl IntoView {
     let passed = format!("{} h passed", passed.text(2).unwrap_or_default());
     let part = Fraction::percent(tree.passed_s, length_s, 1).map(|part| format!(", {part} %"));
     let reserve = Fraction::percent(tree.reserve_bp.into(), 10_000, 1).unwrap_or_default();
+    // A period ends with the first instant after it; people name its last day.
+    let ends = tree.period.ends;
+    let last = Time::new(ends.at() - Seconds(1), ends.offset_s()).unwrap_or(ends);
     let granted = tree.rows.first().map_or_else(String::new, |root| {
         format!("{} granted at the root", root.granted_gpu_seconds.hours_text())
     });
@@ -195,7 +198,7 @@ fn Facts(tree: BudgetTree) -> impl IntoView {
                 <dt>"Period"</dt>
                 <dd>
                     {format!("{} h", grouped(tree.period_hours.into()))}
-                    <small>{format!("{} to {}, {}", tree.period.starts.date(), tree.period.ends.date(), tree.zone)}</small>
+                    <small>{format!("{} to {}, {}", tree.period.starts.date(), last.date(), tree.zone)}</small>
                 </dd>
             </div>
             <div>
