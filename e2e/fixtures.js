@@ -13,9 +13,13 @@ export { expect };
 
 const serverAt = (speed) => [
   async ({}, use) => {
-    const server = await new Server(speed).start();
-    await use(server);
-    await server.stop();
+    const server = new Server(speed);
+    try {
+      await use(await server.start());
+      await server.stop();
+    } finally {
+      await server.clear();
+    }
   },
   { scope: "worker", timeout: 150_000 },
 ];
@@ -25,6 +29,19 @@ export const test = base.extend({
   still: serverAt(STILL),
   /** A server on which an hour passes in six seconds. */
   quick: serverAt(QUICK),
+
+  /** A server for one test, which may kill it. */
+  doomed: [
+    async ({}, use) => {
+      const server = new Server(QUICK);
+      try {
+        await use(await server.start());
+      } finally {
+        await server.clear();
+      }
+    },
+    { timeout: 150_000 },
+  ],
 
   /** Complaints of the browser that a test expects, as patterns. */
   tolerated: [[], { option: true }],

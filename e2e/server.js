@@ -46,10 +46,7 @@ export class Server {
     while (!(await this.#isReady())) {
       const ended = await Promise.race([child.ended, pause(100, "still running")]);
       if (ended !== "still running") throw new Error(`the server ended with ${ended}:\n${this.#log}`);
-      if (Date.now() - begun > START_LIMIT_MS) {
-        await this.kill();
-        throw new Error(`the server was not ready in time:\n${this.#log}`);
-      }
+      if (Date.now() - begun > START_LIMIT_MS) throw new Error(`the server was not ready in time:\n${this.#log}`);
     }
     return this;
   }
@@ -72,20 +69,18 @@ export class Server {
   async stop() {
     this.#child.kill("SIGTERM");
     const ended = await Promise.race([this.#child.ended, pause(STOP_LIMIT_MS, "still running", { ref: false })]);
-    if (ended !== 0) {
-      await this.kill();
-      throw new Error(`the server did not stop cleanly (${ended}):\n${this.#log}`);
-    }
-    rmSync(this.folder, { recursive: true });
+    if (ended !== 0) throw new Error(`the server did not stop cleanly (${ended}):\n${this.#log}`);
+  }
+
+  /** Leaves nothing behind, whatever happened. */
+  async clear() {
+    if (this.#child?.exitCode === null && this.#child.signalCode === null) await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** Runs another command of the binary on this server's data. */
   command(...flags) {
     return spawnSync(binary, flags, { cwd: this.folder, encoding: "utf8" });
-  }
-
-  get log() {
-    return this.#log;
   }
 }
 

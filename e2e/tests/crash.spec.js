@@ -1,12 +1,10 @@
 // The process is taken away in the middle of its work, again and again.
 import { ONCE, RESEARCHER, api, expect, test } from "../fixtures.js";
-import { QUICK, Server } from "../server.js";
 
 const ROUNDS = 3;
 
-test("a killed server loses nothing that it acknowledged and doubles nothing", ONCE, async ({ page, signIn }) => {
+test("a killed server loses nothing that it acknowledged and doubles nothing", ONCE, async ({ page, signIn, doomed: server }) => {
   test.setTimeout(240_000);
-  const server = await new Server(QUICK).start();
   const acknowledged = new Map();
   const unanswered = [];
   let number = 0;
