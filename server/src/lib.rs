@@ -7,6 +7,7 @@ pub mod clock;
 pub mod config;
 pub mod engine;
 pub mod fleet;
+pub mod hex;
 pub mod import;
 pub mod obs;
 pub mod problem;

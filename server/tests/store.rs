@@ -177,11 +177,7 @@ fn transaction(id: u64, command: &str, amount: i64) -> Transaction {
 }
 
 fn constraint<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
-    result
-        .unwrap_err()
-        .constraint()
-        .expect("a constraint refused")
-        .to_owned()
+    result.unwrap_err().constraint().unwrap().to_owned()
 }
 
 #[tokio::test]

@@ -135,15 +135,12 @@ fn decodes(text: &str) -> bool {
             .get(at + 1..at + 3)
             .and_then(|pair| std::str::from_utf8(pair).ok());
         let encoded = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        match (byte, encoded) {
-            (b'%', Some(decoded)) => {
-                plain.push(decoded);
-                at += 3;
-            }
-            _ => {
-                plain.push(*byte);
-                at += 1;
-            }
+        if let (b'%', Some(decoded)) = (byte, encoded) {
+            plain.push(decoded);
+            at += 3;
+        } else {
+            plain.push(*byte);
+            at += 1;
         }
     }
     std::str::from_utf8(&plain).is_ok()

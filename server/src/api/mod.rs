@@ -2,7 +2,7 @@
 //!
 //! | room | what it holds |
 //! | --- | --- |
-//! | [`v1`] | the operations, one file each, and the OpenAPI document made from them |
+//! | [`v1`] | the operations, one file each, and the `OpenAPI` document made from them |
 //! | [`extract`] | bodies, queries, ids and headers, refused by the name of the field that is wrong |
 //! | [`csv`] | tables for spreadsheets, safe to open |
 //! | [`health`], [`metrics`] | `/healthz`, `/readyz`, `/metrics` |
@@ -45,7 +45,7 @@ pub fn router(service: Arc<Service>, process: PrometheusHandle) -> Router {
         .with_state(service)
 }
 
-/// The OpenAPI document of [`router`].
+/// The `OpenAPI` document of [`router`].
 pub fn openapi() -> utoipa::openapi::OpenApi {
     v1::operations().split_for_parts().1
 }

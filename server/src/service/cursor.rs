@@ -5,10 +5,11 @@
 
 use stint_core::api::{DEFAULT_PAGE, MAX_PAGE, Problem};
 
+use crate::hex;
+
 /// Writes a cursor for a key of a kind of list.
 pub fn write(kind: &str, key: &str) -> String {
-    let text = format!("{kind}:{key}");
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+    hex::write(format!("{kind}:{key}").as_bytes())
 }
 
 /// Reads the key of a cursor that was written for this kind of list.
@@ -17,17 +18,8 @@ pub fn write(kind: &str, key: &str) -> String {
 /// A problem that names the field, when it is not one of ours.
 pub fn read(kind: &str, cursor: &str) -> Result<String, Problem> {
     let wrong = || Problem::field("after", cursor, "the `next` of an earlier page of the same list");
-    if !cursor.len().is_multiple_of(2) || !cursor.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(wrong());
-    }
-    let pairs = (0..cursor.len()).step_by(2);
-    let bytes: Result<Vec<u8>, _> = pairs
-        .map(|at| u8::from_str_radix(&cursor[at..at + 2], 16))
-        .collect();
-    let text = bytes
-        .ok()
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(wrong)?;
+    let text = hex::read(cursor).and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = text.ok_or_else(wrong)?;
     match text.split_once(':') {
         Some((found, key)) if found == kind => Ok(key.to_owned()),
         _ => Err(wrong()),

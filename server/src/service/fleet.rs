@@ -24,14 +24,14 @@ impl Service {
         access.check_anywhere(Action::SeeHosts)?;
         let pool = ground.pool(pool)?;
         let view = self.published(&pool.id)?;
-        let named: Vec<WorkloadId> = view
+        let shown: Vec<WorkloadId> = view
             .state
             .runs()
             .values()
             .filter(|run| is_shown(&ground, &access, me, &view, run))
             .map(|run| run.workload)
             .collect();
-        let names = workloads::names(&mut db, &named).await?;
+        let names = workloads::names(&mut db, &shown).await?;
         let names = names.into_iter().map(|row| (row.id, row.name)).collect();
         let moment = Moment {
             now: view.at,

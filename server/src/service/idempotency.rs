@@ -9,6 +9,7 @@ use stint_core::api::session::Me;
 use stint_core::api::{Code, Problem};
 use stint_core::units::Timestamp;
 
+use crate::hex;
 use crate::store::idempotency::{self, AnswerRow};
 use crate::store::{Connection, StoreError};
 
@@ -61,7 +62,7 @@ impl<'a> Request<'a> {
         Ok(Self {
             me,
             key,
-            body_hash: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            body_hash: hex::write(&digest),
         })
     }
 

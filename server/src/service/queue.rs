@@ -149,13 +149,13 @@ impl Service {
             node.is_some_and(|node| access.is_allowed_for(Action::SeeWorkloadNames, node, owner))
         };
         let page: Vec<&Waiting<'_>> = page.iter().map(|ix| &waiting[*ix]).collect();
-        let named: Vec<WorkloadId> = page
+        let open: Vec<WorkloadId> = page
             .iter()
             .copied()
             .filter(shown)
             .map(|waits| waits.entry.workload)
             .collect();
-        let names = workloads::names(db, &named).await?;
+        let names = workloads::names(db, &open).await?;
         let names: BTreeMap<WorkloadId, String> = names.into_iter().map(|row| (row.id, row.name)).collect();
         let rows = page.into_iter().map(|waits| {
             let name = names.get(&waits.entry.workload).cloned();

@@ -6,7 +6,7 @@ use sqlx::error::DatabaseError;
 use sqlx::migrate::MigrateError;
 use stint_core::api::{Code, Problem};
 
-/// SQLite names the columns of a broken uniqueness, not its constraint.
+/// `SQLite` names the columns of a broken uniqueness, not its constraint.
 const UNIQUE: [(&str, &str); 8] = [
     ("workloads.external_id", "workloads_external_id_unique"),
     (
@@ -21,7 +21,7 @@ const UNIQUE: [(&str, &str); 8] = [
     ("sessions.id_hash", "sessions_pk"),
 ];
 
-/// The name under which every broken reference is reported: SQLite doesn't say which one it was.
+/// The name under which every broken reference is reported: `SQLite` doesn't say which one it was.
 const REFERENCE: &str = "reference_exists";
 
 /// A failure of the store.

@@ -1,4 +1,4 @@
-//! Storage: one SQLite file, written by one connection at a time and read by several.
+//! Storage: one `SQLite` file, written by one connection at a time and read by several.
 //!
 //! A [`Store`] hands out transactions; the rooms below take the open connection and speak of one aggregate each.
 //! Who writes takes `BEGIN IMMEDIATE`, so that two writers queue up before they read instead of failing when they

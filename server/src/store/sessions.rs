@@ -13,6 +13,7 @@ use tower_sessions::session_store::{self, Error};
 
 use super::{Store, StoreError};
 use crate::clock::Clock;
+use crate::hex;
 
 /// How often a new id is drawn before giving up: ids have 128 bits, so a second collision means a broken generator.
 const DRAWS: usize = 3;
@@ -63,8 +64,7 @@ impl Sessions {
 }
 
 fn digest(id: &Id) -> String {
-    let digest = Sha256::digest(id.to_string().as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::write(&Sha256::digest(id.to_string().as_bytes()))
 }
 
 fn expiry(record: &Record) -> Timestamp {

@@ -1,4 +1,4 @@
-//! The OpenAPI document, against the one that was agreed on.
+//! The `OpenAPI` document, against the one that was agreed on.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn every_operation_has_an_id_a_summary_and_a_problem_as_its_default() {
             assert!(operation["operationId"].is_string(), "{method} {path}");
             assert!(operation["summary"].is_string(), "{method} {path}");
             let problem = &operation["responses"]["default"]["content"]["application/problem+json"];
-            let open = path.ends_with("z") || path.ends_with("openapi.json");
+            let open = path.ends_with('z') || path.ends_with("openapi.json");
             assert!(open || problem["schema"]["$ref"].is_string(), "{method} {path}");
         }
     }

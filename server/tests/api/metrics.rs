@@ -40,7 +40,7 @@ async fn u24_metrics_standing_budgets_and_queue_agree_to_the_second() {
     let queue = rex.get("/api/v1/queue").await.ok();
     let of = |name: &str| series(&text, &format!("{name}{{pool=\"h100\",node=\"vision\"}}"));
     let is = |value: f64, json: &serde_json::Value| {
-        assert!((value - json.as_f64().unwrap()).abs() < 1e-9, "{value} {json}")
+        assert!((value - json.as_f64().unwrap()).abs() < 1e-9, "{value} {json}");
     };
     is(of("stint_charged_gpu_seconds"), &budget["charged_gpu_seconds"]);
     is(of("stint_charged_gpu_seconds"), &row["delivered_gpu_seconds"]);

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use stint_core::api::Time;
 use stint_core::api::queue::{QueuePage, QueueQuery, QueueRow};
 
 use super::wants_csv;
@@ -109,6 +110,6 @@ fn cells(row: &QueueRow) -> [Cell; 18] {
         Cell::Text(row.state.label().to_owned()),
         Cell::Text(row.why.code.label().to_owned()),
         Cell::Text(row.why.sentence.clone()),
-        Cell::text(row.latest_start.map(|at| at.rfc3339())),
+        Cell::text(row.latest_start.map(Time::rfc3339)),
     ]
 }

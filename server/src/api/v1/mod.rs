@@ -1,4 +1,4 @@
-//! The operations of `/api/v1`, one file each: what it takes, what it answers, and its place in the OpenAPI document.
+//! The operations of `/api/v1`, one file each: what it takes, what it answers, and its place in the `OpenAPI` document.
 
 mod cancel_workload;
 mod get_me;

@@ -8,6 +8,7 @@ use stint_core::authz::Action;
 use stint_core::id::WorkloadId;
 use stint_core::sched::contract::WorkloadState;
 use stint_core::sched::reason::Reason;
+use stint_core::sched::run::Run;
 
 use super::show::owner;
 use crate::service::access::Access;
@@ -80,7 +81,7 @@ impl Service {
                 _ => None,
             },
             protected_until: run
-                .and_then(|run| run.protected_until())
+                .and_then(Run::protected_until)
                 .map(|until| ground.moment.time(until)),
             latest_start: entry
                 .and_then(|entry| entry.latest_start)
