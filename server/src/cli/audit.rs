@@ -102,11 +102,7 @@ async fn ledgers(store: &Store) -> Result<Report, StoreError> {
 
 async fn engines(store: &Store, now: Timestamp, report: &mut Report) -> Result<(), Failure> {
     let failed = |error: StoreError| Failure::caused(Exit::Found, &error);
-    let pools = {
-        let mut db = store.read().await.map_err(failed)?;
-        pools::all(&mut db).await.map_err(failed)?
-    };
-    for pool in pools {
+    for pool in scheduled(store).await.map_err(failed)? {
         let found = audit_engine::audit(store, &pool.id, now).await;
         let found = found.map_err(|error| Failure::caused(Exit::Found, &error))?;
         report.findings.extend(found.into_iter().map(|finding| Found {
@@ -116,6 +112,15 @@ async fn engines(store: &Store, now: Timestamp, report: &mut Report) -> Result<(
         }));
     }
     Ok(())
+}
+
+/// The pools that an engine looks after; none before there is an organisation.
+async fn scheduled(store: &Store) -> Result<Vec<PoolRow>, StoreError> {
+    let mut db = store.read().await?;
+    if nodes::all(&mut db).await?.is_empty() {
+        return Ok(Vec::new());
+    }
+    pools::all(&mut db).await
 }
 
 fn capacity(pool: &PoolRow, period: &stint_core::ledger::Period) -> GpuSeconds {

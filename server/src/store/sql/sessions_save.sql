@@ -1,2 +1,1 @@
-INSERT INTO sessions (id_hash, record, expires_at) VALUES ($1, $2, $3)
-ON CONFLICT (id_hash) DO UPDATE SET record = excluded.record, expires_at = excluded.expires_at
+UPDATE sessions SET record = $2, expires_at = $3 WHERE id_hash = $1
