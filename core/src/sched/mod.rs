@@ -6,6 +6,7 @@
 //! | [`contract`] | what a workload asks for and is promised; the proof that a run may be stopped |
 //! | [`tree`] | the organisation as the walk sees it: branches, leaves, own parts |
 //! | [`state`] | everything a pass needs to know, kept up by events; timers |
+//! | [`recall`] | a state put back together from what was stored |
 //! | [`decide()`] | one pass: state in, [`Decisions`] out |
 //! | [`place`] | free placements: best fit, whole hosts, blocks |
 //! | `displace` | who yields: legality, least waste, minimal sets |
@@ -25,6 +26,7 @@ mod displace;
 pub mod explain;
 pub mod place;
 pub mod reason;
+pub mod recall;
 pub mod run;
 pub mod state;
 pub mod tree;

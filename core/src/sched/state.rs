@@ -122,22 +122,22 @@ impl Holds {
 
 /// Sums of one branch or leaf.
 #[derive(Clone, Debug, Default)]
-struct Usage {
-    used: StepSum,
+pub(super) struct Usage {
+    pub(super) used: StepSum,
     unallocated: StepSum,
     rate: StepSum,
     /// GPUs of allocated workloads that are not over and not held back, for leaves.
-    demand: StepSum,
+    pub(super) demand: StepSum,
     holds: Holds,
     /// Granted in the running period, for leaves.
     granted: GpuSeconds,
     /// What had been charged when the running period began.
-    charged_before: i128,
+    pub(super) charged_before: i128,
 }
 
 /// What time brings to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
+pub(super) enum Timer {
     ProtectionEnds,
     StartupEnds,
 }
@@ -222,18 +222,18 @@ pub enum StateError {
 /// A pool, its organisation, its hosts, its queue and its runs.
 #[derive(Clone, Debug)]
 pub struct State {
-    rules: Rules,
+    pub(super) rules: Rules,
     now: Timestamp,
-    tree: Tree,
-    usage: Vec<Usage>,
+    pub(super) tree: Tree,
+    pub(super) usage: Vec<Usage>,
     blocks: Vec<BlockId>,
-    hosts: Vec<Host>,
+    pub(super) hosts: Vec<Host>,
     host_ix: BTreeMap<HostId, HostIx>,
-    live: BTreeMap<WorkloadId, Live>,
+    pub(super) live: BTreeMap<WorkloadId, Live>,
     queues: Vec<LeafQueue>,
-    runs: BTreeMap<RunId, Run>,
-    timers: BTreeSet<(Timestamp, RunId, Timer)>,
-    next_run: u64,
+    pub(super) runs: BTreeMap<RunId, Run>,
+    pub(super) timers: BTreeSet<(Timestamp, RunId, Timer)>,
+    pub(super) next_run: u64,
 }
 
 impl State {
@@ -787,7 +787,7 @@ impl State {
         }
     }
 
-    fn take_hold(&mut self, id: RunId, until: Timestamp) {
+    pub(super) fn take_hold(&mut self, id: RunId, until: Timestamp) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         run.held_until = Some(until);
         let (gpus, leaf) = (run.gpus(), run.leaf);
@@ -839,7 +839,7 @@ impl State {
         self.open_span(id, kind);
     }
 
-    fn count(&mut self, leaf: LeafIx, kind: SpanKind, gpus: i64, at: Timestamp) {
+    pub(super) fn count(&mut self, leaf: LeafIx, kind: SpanKind, gpus: i64, at: Timestamp) {
         for ix in self.tree.path(leaf) {
             let usage = &mut self.usage[ix.0];
             match kind {
@@ -849,7 +849,7 @@ impl State {
         }
     }
 
-    fn set_rates(
+    pub(super) fn set_rates(
         &mut self,
         at: Timestamp,
         rates: Vec<(NodeId, MilliGpus, MilliGpus)>,
@@ -953,204 +953,6 @@ impl State {
     }
 }
 
-impl State {
-    /// Recalls the past of a pool that was stored: spans that are over, refunds, and changes of rates, in any
-    /// order. For a state that has seen nothing yet.
-    ///
-    /// # Errors
-    /// [`StateError::UnknownNode`] when one names a node that is not there.
-    pub fn recall(&mut self, past: &[Past]) -> Result<(), StateError> {
-        let mut changes: Vec<(Timestamp, Change)> = Vec::with_capacity(2 * past.len());
-        for event in past {
-            match event {
-                Past::Span {
-                    node,
-                    kind,
-                    gpus,
-                    from,
-                    to,
-                } => {
-                    let leaf = self
-                        .tree
-                        .charged_to(node)
-                        .ok_or_else(|| StateError::UnknownNode(node.clone()))?;
-                    changes.push((*from, Change::Level(leaf, *kind, i64::from(gpus.0))));
-                    changes.push((*to, Change::Level(leaf, *kind, -i64::from(gpus.0))));
-                }
-                Past::Refund { node, at, amount } => {
-                    let leaf = self
-                        .tree
-                        .charged_to(node)
-                        .ok_or_else(|| StateError::UnknownNode(node.clone()))?;
-                    changes.push((*at, Change::Amount(leaf, -amount.0)));
-                }
-                Past::Demand { node, gpus, from, to } => {
-                    let leaf = self
-                        .tree
-                        .charged_to(node)
-                        .ok_or_else(|| StateError::UnknownNode(node.clone()))?;
-                    changes.push((*from, Change::Demand(leaf, i64::from(gpus.0))));
-                    if let Some(to) = to {
-                        changes.push((*to, Change::Demand(leaf, -i64::from(gpus.0))));
-                    }
-                }
-                Past::Rates { at, rates } => changes.push((*at, Change::Rates(rates.clone()))),
-                Past::PeriodBegins { at } => changes.push((*at, Change::Period)),
-            }
-        }
-        changes.sort_by_key(|(at, change)| (*at, change.rank()));
-        for (at, change) in changes {
-            match change {
-                Change::Level(leaf, kind, gpus) => self.count(leaf, kind, gpus, at),
-                Change::Amount(leaf, amount) => {
-                    for ix in self.tree.path(leaf) {
-                        self.usage[ix.0].used.add(at, amount);
-                    }
-                }
-                Change::Demand(leaf, gpus) => {
-                    let ix = self.tree.leaf_ix(leaf);
-                    self.usage[ix.0].demand.change(at, gpus);
-                }
-                Change::Rates(rates) => self.set_rates(at, rates)?,
-                Change::Period => {
-                    for usage in &mut self.usage {
-                        usage.charged_before = usage.used.total(at);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts a stored run back: who holds what, what is held, what time will bring.
-    ///
-    /// # Errors
-    /// [`StateError::UnknownWorkload`] when its workload was not put back first.
-    pub fn resume(&mut self, run: Run) -> Result<(), StateError> {
-        let live = self
-            .live
-            .get_mut(&run.workload)
-            .ok_or(StateError::UnknownWorkload(run.workload))?;
-        live.run = Some(run.id);
-        self.next_run = self.next_run.max(run.id.0 + 1);
-        for (ix, mask) in &run.gpus_on {
-            let host = &mut self.hosts[ix.0];
-            host.free &= !mask;
-            if !matches!(run.phase, Phase::Waiting { .. }) {
-                host.runs.insert(run.id);
-            }
-        }
-        for timer in run.timers() {
-            self.timers.insert(timer_entry(&self.rules, &run, timer));
-        }
-        let (id, leaf, gpus, span, held) = (run.id, run.leaf, run.gpus(), run.span, run.held_until);
-        self.runs.insert(id, run);
-        if let Some((kind, from)) = span {
-            self.count(leaf, kind, i64::from(gpus.0), from);
-        }
-        if let Some(until) = held {
-            self.take_hold(id, until);
-        }
-        Ok(())
-    }
-
-    /// After all runs are back: GPUs that one run waits for while another still holds them are pinned.
-    pub fn pin_again(&mut self) {
-        for run in self
-            .runs
-            .values()
-            .filter(|run| matches!(run.phase, Phase::Waiting { .. }))
-        {
-            for (ix, mask) in &run.gpus_on {
-                let held: u64 = self.hosts[ix.0]
-                    .runs
-                    .iter()
-                    .filter_map(|holder| self.runs.get(holder))
-                    .flat_map(|holder| &holder.gpus_on)
-                    .filter(|(host, _)| host == ix)
-                    .map(|(_, held)| held)
-                    .fold(0, |sum, held| sum | held);
-                self.hosts[ix.0].pinned |= mask & held;
-            }
-        }
-    }
-
-    /// The number from which new runs are counted, when earlier runs are no longer here.
-    pub fn count_runs_from(&mut self, next: u64) {
-        self.next_run = self.next_run.max(next);
-    }
-}
-
-/// A part of a pool's past.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Past {
-    /// GPUs were held.
-    Span {
-        /// The node that paid, or would have.
-        node: NodeId,
-        /// Whether it was charged.
-        kind: SpanKind,
-        /// How many.
-        gpus: Gpus,
-        /// From when.
-        from: Timestamp,
-        /// Until when.
-        to: Timestamp,
-    },
-    /// GPU time was given back.
-    Refund {
-        /// The node that got it.
-        node: NodeId,
-        /// When.
-        at: Timestamp,
-        /// How much.
-        amount: GpuSeconds,
-    },
-    /// An allocated workload was there, waiting or running.
-    Demand {
-        /// The node that pays.
-        node: NodeId,
-        /// Its GPUs.
-        gpus: Gpus,
-        /// From when.
-        from: Timestamp,
-        /// Until when; absent while it still is.
-        to: Option<Timestamp>,
-    },
-    /// Rates changed: node, own part, with everything below.
-    Rates {
-        /// When.
-        at: Timestamp,
-        /// To what.
-        rates: Vec<(NodeId, MilliGpus, MilliGpus)>,
-    },
-    /// A period began.
-    PeriodBegins {
-        /// When.
-        at: Timestamp,
-    },
-}
-
-enum Change {
-    Level(LeafIx, SpanKind, i64),
-    Amount(LeafIx, i64),
-    Demand(LeafIx, i64),
-    Rates(Vec<(NodeId, MilliGpus, MilliGpus)>),
-    Period,
-}
-
-impl Change {
-    /// At one instant, a period begins before anything is counted in it.
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Period => 0,
-            Self::Rates(_) => 1,
-            Self::Level(..) | Self::Demand(..) => 2,
-            Self::Amount(..) => 3,
-        }
-    }
-}
-
 /// A sum as an amount; sums fit by the limits of [`crate::units`].
 fn whole(sum: i128) -> GpuSeconds {
     GpuSeconds(i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX }))
@@ -1161,7 +963,7 @@ pub fn queue_key(workload: &Workload) -> QueueKey {
     (Reverse(workload.priority), workload.submitted_at, workload.id)
 }
 
-fn timer_entry(rules: &Rules, run: &Run, timer: Timer) -> (Timestamp, RunId, Timer) {
+pub(super) fn timer_entry(rules: &Rules, run: &Run, timer: Timer) -> (Timestamp, RunId, Timer) {
     let at = match (timer, &run.phase) {
         (Timer::StartupEnds, _) => run.assigned().unwrap_or_default() + rules.limits.startup_allowance,
         (Timer::ProtectionEnds, _) => run.protected_until().unwrap_or_default(),
@@ -1171,7 +973,7 @@ fn timer_entry(rules: &Rules, run: &Run, timer: Timer) -> (Timestamp, RunId, Tim
 
 impl Run {
     /// What time will still bring to this run.
-    fn timers(&self) -> Vec<Timer> {
+    pub(super) fn timers(&self) -> Vec<Timer> {
         match &self.phase {
             Phase::Waiting { .. } => Vec::new(),
             Phase::Starting { .. } => vec![Timer::StartupEnds],

@@ -7,7 +7,8 @@ use stint_core::ledger::{Book, Period};
 use stint_core::org::Org;
 use stint_core::sched::contract::{EndCause, Then, WorkloadState};
 use stint_core::sched::run::{Phase, Run, SpanKind};
-use stint_core::sched::state::{Event, HostIx, HostSpec, Live, Past, Rules, State};
+use stint_core::sched::recall::Past;
+use stint_core::sched::state::{Event, HostIx, HostSpec, Live, Rules, State};
 use stint_core::standing::LookBack;
 use stint_core::units::{GpuSeconds, Gpus, MilliGpus, Seconds, Timestamp};
 
@@ -50,7 +51,9 @@ pub(super) async fn load(store: &Store, pool: &PoolId, now: Timestamp) -> Result
     let mut state = State::new(rules(&pool_row), &organisation.org, hosts.collect(), at);
     let all_periods = periods::all(&mut db).await?;
     let period = all_periods.iter().find(|period| period.contains(at)).cloned();
-    let past = past(
+    let last_workload = live(&mut db, pool, &mut state).await?;
+    let runs = open_runs(&mut db, pool, &state).await?;
+    let mut past = past(
         &mut db,
         &pool_row,
         &organisation.org,
@@ -59,12 +62,16 @@ pub(super) async fn load(store: &Store, pool: &PoolId, now: Timestamp) -> Result
         at,
     )
     .await?;
+    past.extend(runs.iter().filter_map(|run| open_span(&state, run)));
     state.recall(&past)?;
+    for run in runs {
+        state.resume(run)?;
+    }
+    state.pin_again();
     if let Some(period) = &period {
         let grants = grants(&mut db, &pool_row, &organisation.org, period).await?;
         state.apply(at, Event::Granted(grants))?;
     }
-    let last_workload = live(&mut db, pool, &mut state).await?;
     let last_run = rows::last_run(&mut db).await?;
     state.count_runs_from(last_run + 1);
     let last_transaction = rows::last_transaction(&mut db, pool).await?;
@@ -128,7 +135,7 @@ async fn past(
                 },
                 gpus: Gpus(row.gpus),
                 from: row.starts_at,
-                to: row.ends_at,
+                to: Some(row.ends_at),
             },
         });
     }
@@ -199,7 +206,7 @@ pub(super) async fn book<'o>(
     Ok(Book::load(org, period.clone(), GpuSeconds::MAX_INPUT, &balances)?)
 }
 
-/// Workloads that are not over, then their runs. Returns the newest workload.
+/// Workloads that are not over. Returns the newest.
 async fn live(db: &mut Connection, pool: &PoolId, state: &mut State) -> Result<WorkloadId, EngineError> {
     let mut newest = WorkloadId(0);
     for row in rows::open_workloads(db, pool).await? {
@@ -207,13 +214,26 @@ async fn live(db: &mut Connection, pool: &PoolId, state: &mut State) -> Result<W
         let live = known(state, row)?;
         state.know(live)?;
     }
-    let runs = rows::open_runs(db, pool).await?;
-    for row in runs {
-        let run = resumed(state, row)?;
-        state.resume(run)?;
-    }
-    state.pin_again();
     Ok(newest)
+}
+
+/// Runs that are not over.
+async fn open_runs(db: &mut Connection, pool: &PoolId, state: &State) -> Result<Vec<Run>, EngineError> {
+    let rows = rows::open_runs(db, pool).await?;
+    rows.into_iter().map(|row| resumed(state, row)).collect()
+}
+
+/// The span of held GPUs that a run has not closed yet.
+fn open_span(state: &State, run: &Run) -> Option<Past> {
+    let (kind, from) = run.span?;
+    let node = state.tree().leaf_item(run.leaf).node.clone();
+    Some(Past::Span {
+        node,
+        kind,
+        gpus: run.gpus(),
+        from,
+        to: None,
+    })
 }
 
 /// A stored workload as the state knows it. One that has a run is not queued, so its run is marked before.
