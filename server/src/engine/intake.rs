@@ -36,7 +36,7 @@ impl Taken {
             .extend(effects.into_iter().map(|effect| (at, effect)));
     }
 
-    /// Workloads that changed.
+    /// Workloads that were queued, requeued, given up or are over.
     pub(crate) fn workloads(&self) -> impl Iterator<Item = WorkloadId> + '_ {
         self.effects.iter().filter_map(|(_, effect)| match effect {
             Effect::WorkloadChanged(id) | Effect::WorkloadOver(id, _) => Some(*id),

@@ -168,6 +168,8 @@ impl Engine {
         if changed {
             self.record(&taken, &decisions, now).await?;
             self.unpublished.extend(taken.workloads());
+            let changed = intake::changed_runs(&self.state, &taken.effects);
+            self.unpublished.extend(changed.into_iter().map(|run| run.workload));
             self.stale = true;
         }
         let actions = self.perform(now).await?;

@@ -9,6 +9,7 @@ use super::show::owner;
 use crate::service::access::Access;
 use crate::service::moves::not_accepted;
 use crate::service::{Caller, Service, Topic, audit, text};
+use crate::store::engine::{self, NewDecision};
 use crate::store::{commit, workloads};
 
 impl Service {
@@ -46,6 +47,17 @@ impl Service {
                 reason: reason.as_deref(),
             };
             audit::note(&mut db, caller, me, ground.moment.now, change).await?;
+            let entry = NewDecision {
+                workload: id,
+                run: None,
+                what: "Cancel asked",
+                sentence: match &reason {
+                    Some(reason) => format!("{} asked to cancel it: {reason}", me.name),
+                    None => format!("{} asked to cancel it.", me.name),
+                },
+                body: "null".to_owned(),
+            };
+            engine::insert_decision(&mut db, ground.moment.now, &entry).await?;
         }
         let view = self.view(&mut db, &ground, me, &record).await?;
         commit(db).await?;
