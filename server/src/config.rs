@@ -290,7 +290,7 @@ pub struct Overrides {
     /// How the log is written [default: text]
     #[arg(long, global = true, env = "STINT_LOG", value_name = "FORMAT")]
     pub log: Option<LogFormat>,
-    /// Which events are logged, such as info or info,stint_server=debug
+    /// Which events are logged, such as `info` or `info,stint_server=debug`
     #[arg(long, global = true, env = "STINT_LOG_FILTER", value_name = "FILTER")]
     pub log_filter: Option<String>,
 }

@@ -32,7 +32,7 @@ use crate::web::{Pace, Web};
 /// How long requests that are under way may take once the server stops. Shorter than what service managers wait.
 const FINISHING: Duration = Duration::from_secs(20);
 /// How often sessions that have run out are forgotten.
-const SWEEP: Duration = Duration::from_secs(3_600);
+const SWEEP: Duration = Duration::from_hours(1);
 
 /// Why the server does not run.
 #[derive(Debug, thiserror::Error)]

@@ -56,7 +56,7 @@ enum Command {
     Queue(queue::QueueArgs),
     Explain(workload::ExplainArgs),
     Cancel(workload::CancelArgs),
-    /// Prints the OpenAPI document of the API
+    #[command(about = "Prints the OpenAPI document of the API")]
     Openapi,
     /// Prints completions for a shell
     Completions {

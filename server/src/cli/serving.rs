@@ -127,7 +127,8 @@ async fn introductions(store: &Store, offered: &[PersonId]) -> Result<Vec<String
                 .iter()
                 .map(|grant| format!("{} of {}", grant.role.label(), grant.node_name))
                 .collect();
-            lines.push(format!("  {:<8} {}, {}", me.person, me.name, roles.join(", ")));
+            let person = me.person.as_str();
+            lines.push(format!("  {person:<8} {}, {}", me.name, roles.join(", ")));
         }
     }
     Ok(lines)

@@ -49,7 +49,7 @@ pub(super) struct SubmitArgs {
     /// Time between signal and kill
     #[arg(long, value_parser = span::parse, default_value = "0", value_name = "SPAN")]
     grace: Seconds,
-    /// Where the hosts of a gang may lie: anywhere or same_block
+    /// Where the hosts of a gang may lie: `anywhere` or `same_block`
     #[arg(long, value_parser = word::<Topology>, default_value = "anywhere", value_name = "WORD")]
     topology: Topology,
     /// On a simulated fleet: for how long it runs before it finishes by itself

@@ -1,5 +1,6 @@
 //! `stint explain` and `stint cancel`: one workload.
 
+use stint_core::api::Time;
 use stint_core::api::workloads::{RunView, WorkloadView};
 use stint_core::id::WorkloadId;
 use stint_core::units::Seconds;
@@ -124,7 +125,7 @@ fn facts(view: &WorkloadView) -> Vec<(&'static str, String)> {
 }
 
 fn run_line(run: &RunView) -> Vec<String> {
-    let at = |time: Option<stint_core::api::Time>| time.map(|t| t.day_seconds()).unwrap_or_default();
+    let at = |time: Option<Time>| time.map(Time::day_seconds).unwrap_or_default();
     let hosts: Vec<&str> = run.hosts.iter().map(|(host, _)| host.as_str()).collect();
     vec![
         run.number.to_string(),

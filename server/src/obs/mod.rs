@@ -47,7 +47,17 @@ pub fn start_log(log: &Log) -> Result<(), ObsError> {
         LogFormat::Text => builder.finish().try_init(),
         LogFormat::Json => builder.json().flatten_event(true).finish().try_init(),
     };
-    started.map_err(|_| ObsError::Started)
+    started.map_err(|_| ObsError::Started)?;
+    log_panics();
+    Ok(())
+}
+
+/// Panics become lines of the log like everything else, so that machines that read it see them too.
+fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let backtrace = std::backtrace::Backtrace::capture();
+        tracing::error!(%panic, %backtrace, "a task panicked");
+    }));
 }
 
 /// Installs the recorder of this process and returns what `/metrics` reads.
