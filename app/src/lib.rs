@@ -20,6 +20,8 @@ pub mod backend;
 pub mod chart;
 pub mod data;
 pub mod live;
+#[cfg(test)]
+mod markup;
 pub mod pages;
 pub mod text;
 pub mod ui;

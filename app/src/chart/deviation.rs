@@ -102,6 +102,7 @@ pub fn Deviation(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::Markup as _;
 
     #[test]
     fn a_bar_grows_from_the_line_at_one_and_stays_inside() {
@@ -127,14 +128,14 @@ mod tests {
     #[test]
     fn the_drawing_says_what_it_shows_and_nothing_is_drawn_without_a_claim() {
         let some = Some(Fraction { num: 83, den: 100 });
-        let html = view! { <Deviation name="<b>robotics" standing=some text="0.830" /> }.to_html();
+        let html = view! { <Deviation name="<b>robotics" standing=some text="0.830" /> }.markup();
         assert!(
             html.contains("aria-label=\"&lt;b&gt;robotics: standing 0.830, owed time\"")
                 || html.contains("aria-label=\"<b>robotics: standing 0.830, owed time\""),
             "{html}"
         );
         assert!(!html.contains("<b>robotics</"), "{html}");
-        let none = view! { <Deviation name="x" standing=None text="no claim" /> }.to_html();
+        let none = view! { <Deviation name="x" standing=None text="no claim" /> }.markup();
         assert!(!none.contains("<rect") && none.contains("x: no claim"));
     }
 }

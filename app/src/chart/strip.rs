@@ -139,6 +139,7 @@ pub fn Strip(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::Markup as _;
 
     #[test]
     fn parts_fill_the_width_in_proportion() {
@@ -174,7 +175,7 @@ mod tests {
             value: "24.8 %".to_owned(),
             parts: vec![(1.0, true), (1.0, false)],
         };
-        let html = view! { <Strip levels=vec![level("A → <script>"), level("B")] /> }.to_html();
+        let html = view! { <Strip levels=vec![level("A → <script>"), level("B")] /> }.markup();
         assert!(!html.contains("<script>") || html.contains("aria-label=\"A → <script>"));
         assert!(html.contains("A → &lt;script&gt;</text>"), "{html}");
         assert_eq!(html.matches("class=\"f-fan\"").count(), 1);

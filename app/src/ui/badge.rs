@@ -138,6 +138,7 @@ pub fn Tag(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::Markup as _;
 
     #[test]
     fn every_state_has_its_own_word_and_an_icon_that_tells_it_from_its_neighbours() {
@@ -209,9 +210,9 @@ mod tests {
 
     #[test]
     fn a_badge_is_icon_and_word_and_a_name_is_text() {
-        let badge = view! { <Badge look=state_look(WorkloadState::Queued) /> }.to_html();
+        let badge = view! { <Badge look=state_look(WorkloadState::Queued) /> }.markup();
         assert!(badge.contains("#i-clock") && badge.contains("Queued"));
-        let tag = view! { <Tag name="<img src=x onerror=\"a\">" hue=200 /> }.to_html();
+        let tag = view! { <Tag name="<img src=x onerror=\"a\">" hue=200 /> }.markup();
         assert!(tag.contains("&lt;img") && !tag.contains("<img"), "{tag}");
         assert!(tag.contains("class=\"sw\""));
     }

@@ -259,6 +259,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::markup::Markup as _;
 
     fn refused(field: &str, value: &str) -> RefusedForm {
         RefusedForm {
@@ -284,7 +285,7 @@ mod tests {
         let value = typed(Some(&refused), "name", "first");
         assert_eq!(typed(Some(&refused), "other", "first"), "first");
         let error = error_of(Some(&refused), &["name"]);
-        let html = view! { <TextField id="f" name="name" label="Name" value=value error=error /> }.to_html();
+        let html = view! { <TextField id="f" name="name" label="Name" value=value error=error /> }.markup();
         assert!(html.contains("<label for=\"f\">Name</label>"));
         assert!(
             html.contains("aria-invalid=\"true\"") && html.contains("aria-describedby=\"f-error\""),
@@ -301,7 +302,7 @@ mod tests {
             ("b".to_owned(), "<B>".to_owned()),
         ];
         let html =
-            view! { <ChoiceField id="c" name="then" label="Then" choices=choices value="b" /> }.to_html();
+            view! { <ChoiceField id="c" name="then" label="Then" choices=choices value="b" /> }.markup();
         assert_eq!(html.matches("selected").count(), 1);
         assert!(html.contains("&lt;B&gt;"));
     }

@@ -128,10 +128,11 @@ pub fn Sprite() -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::Markup as _;
 
     #[test]
     fn every_icon_is_drawn_once_under_its_own_id() {
-        let html = view! { <Sprite /> }.to_html();
+        let html = view! { <Sprite /> }.markup();
         for icon in Icon::ALL {
             assert_eq!(
                 html.matches(&format!("id=\"{}\"", icon.id())).count(),

@@ -151,19 +151,20 @@ pub fn FailedPage(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::Markup as _;
 
     #[test]
     fn loading_empty_and_error_look_different_and_none_shows_a_number() {
-        let loading = view! { <Loading what="the queue" /> }.to_html();
+        let loading = view! { <Loading what="the queue" /> }.markup();
         let empty = view! {
             <Empty title="Nothing waits.">
                 <span>"Submit a workload."</span>
             </Empty>
         }
-        .to_html();
+        .markup();
         let mut problem = Problem::new(Code::Internal, "The store did not answer.");
         problem.request_id = Some("r1f".to_owned());
-        let failure = view! { <Failure what="the queue" problem=problem /> }.to_html();
+        let failure = view! { <Failure what="the queue" problem=problem /> }.markup();
         assert!(loading.contains("aria-busy=\"true\"") && !loading.contains(char::is_numeric));
         assert!(empty.contains("Nothing waits.") && !empty.contains("role=\"alert\""));
         assert!(failure.contains("role=\"alert\"") && failure.contains("<code>r1f</code>"));
@@ -173,7 +174,7 @@ mod tests {
     #[test]
     fn who_is_not_signed_in_is_asked_to_and_never_shown_an_empty_list() {
         let problem = Problem::new(Code::AuthRequired, "Only your own.");
-        let html = view! { <Failure what="your workloads" problem=problem /> }.to_html();
+        let html = view! { <Failure what="your workloads" problem=problem /> }.markup();
         assert!(html.contains("href=\"/sign-in\""));
     }
 }

@@ -162,6 +162,7 @@ pub fn DataTable(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::Markup as _;
 
     #[test]
     fn a_table_has_a_caption_a_head_with_units_and_a_body() {
@@ -176,7 +177,7 @@ mod tests {
                 </tr>
             </DataTable>
         }
-        .to_html();
+        .markup();
         assert!(html.contains("<caption class=\"vh\">What &lt;is&gt; owed</caption>"));
         assert!(html.contains("<tbody role=\"rowgroup\"><tr"), "{html}");
         assert!(html.contains("aria-sort=\"ascending\""));

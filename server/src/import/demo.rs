@@ -32,6 +32,9 @@ pub const ZONE: &str = "America/Los_Angeles";
 /// some 1,000 workloads wait, and for two more weeks they become more.
 pub const LEAD: Seconds = Seconds(9 * DAY_S + DAY_S / 2);
 
+/// How much was recorded: the grants of the lead are those of the whole.
+const TRACE_SPAN: Seconds = Seconds(28 * DAY_S);
+
 /// The setting that says which example is in the store.
 const EXAMPLE_KEY: &str = "demo.example";
 const EXAMPLE: &str = "philly";
@@ -116,7 +119,10 @@ fn left_after_lead() -> Result<BTreeMap<String, Seconds>, ImportError> {
         limits: pool.limits(),
     };
     let rows = read(TRACE, &bounds, BadRows::Refuse)?.rows;
-    let setup = Setup::recorded(&layout, pool, &rows, LEAD);
+    let setup = Setup {
+        span: LEAD,
+        ..Setup::recorded(&layout, pool, &rows, TRACE_SPAN)
+    };
     let report = sim::run(&setup, None, &mut |_| {}).map_err(|source| StoreError::Unreadable {
         what: "example",
         source: source.into(),
