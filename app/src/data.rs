@@ -4,9 +4,12 @@
 //! hands it to the [`Backend`](crate::backend::Backend), which is bound to the person who asks.
 
 use leptos::prelude::*;
+use leptos::serde_json;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use server_fn::codec::{Json, JsonEncoding};
+use server_fn::codec::{Json, JsonEncoding, Post};
 use server_fn::error::{FromServerFnError, ServerFnErrorErr};
+use server_fn::{Bytes, ContentType, Decodes, Encodes, Format, FormatType};
 use stint_core::api::budgets::{BudgetRow, BudgetTree};
 use stint_core::api::fleet::{HostList, PoolView};
 use stint_core::api::org::NodeList;
@@ -22,13 +25,44 @@ use crate::backend::RefusedForm;
 /// The workloads of one's own that the start page lists: more belong on their own page.
 pub const OWN_WORKLOADS: u16 = 50;
 
+/// JSON, read as text.
+///
+/// Resources in the document are read as text too. Were answers read from bytes, the browser would be sent the reader
+/// of every type twice.
+pub struct JsonText;
+
+impl ContentType for JsonText {
+    const CONTENT_TYPE: &'static str = JsonEncoding::CONTENT_TYPE;
+}
+
+impl FormatType for JsonText {
+    const FORMAT_TYPE: Format = JsonEncoding::FORMAT_TYPE;
+}
+
+impl<T: Serialize> Encodes<T> for JsonText {
+    type Error = serde_json::Error;
+
+    fn encode(output: &T) -> Result<Bytes, serde_json::Error> {
+        JsonEncoding::encode(output)
+    }
+}
+
+impl<T: DeserializeOwned> Decodes<T> for JsonText {
+    type Error = serde_json::Error;
+
+    fn decode(bytes: Bytes) -> Result<T, serde_json::Error> {
+        let text = std::str::from_utf8(&bytes).map_err(serde::de::Error::custom)?;
+        serde_json::from_str(text)
+    }
+}
+
 /// A problem on its way through a server function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(transparent)]
 pub struct DataError(#[from] pub Problem);
 
 impl FromServerFnError for DataError {
-    type Encoder = JsonEncoding;
+    type Encoder = JsonText;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         let problem = match error {
@@ -106,7 +140,7 @@ mod ask {
 
 /// What surrounds every page. A pool or period that does not exist falls back to the first one: the page itself
 /// says what is wrong.
-#[server(name = ReadShell, prefix = "/_fn", endpoint = "shell", input = Json)]
+#[server(name = ReadShell, prefix = "/_fn", endpoint = "shell", input = Json, output = Post<JsonText>)]
 pub async fn shell(pool: Option<PoolId>, period: Option<PeriodId>) -> Answer<Shell> {
     let backend = ask::backend()?;
     match backend.shell(pool.clone(), period.clone()).await {
@@ -118,7 +152,7 @@ pub async fn shell(pool: Option<PoolId>, period: Option<PeriodId>) -> Answer<She
 }
 
 /// The start page.
-#[server(name = ReadNow, prefix = "/_fn", endpoint = "now", input = Json)]
+#[server(name = ReadNow, prefix = "/_fn", endpoint = "now", input = Json, output = Post<JsonText>)]
 pub async fn now(pool: Option<PoolId>, period: Option<PeriodId>) -> Answer<NowData> {
     use stint_core::api::workloads::WorkloadQuery;
 
@@ -161,31 +195,31 @@ pub async fn now(pool: Option<PoolId>, period: Option<PeriodId>) -> Answer<NowDa
 }
 
 /// A page of the queue.
-#[server(name = ReadQueue, prefix = "/_fn", endpoint = "queue", input = Json)]
+#[server(name = ReadQueue, prefix = "/_fn", endpoint = "queue", input = Json, output = Post<JsonText>)]
 pub async fn queue(query: QueueQuery) -> Answer<QueuePage> {
     Ok(ask::backend()?.queue(query).await?)
 }
 
 /// The organisation, for filters.
-#[server(name = ReadNodes, prefix = "/_fn", endpoint = "nodes", input = Json)]
+#[server(name = ReadNodes, prefix = "/_fn", endpoint = "nodes", input = Json, output = Post<JsonText>)]
 pub async fn nodes() -> Answer<NodeList> {
     Ok(ask::backend()?.nodes().await?)
 }
 
 /// One workload.
-#[server(name = ReadWorkload, prefix = "/_fn", endpoint = "workload", input = Json)]
+#[server(name = ReadWorkload, prefix = "/_fn", endpoint = "workload", input = Json, output = Post<JsonText>)]
 pub async fn workload(id: WorkloadId) -> Answer<WorkloadView> {
     Ok(ask::backend()?.workload(id).await?)
 }
 
 /// Fair share.
-#[server(name = ReadStanding, prefix = "/_fn", endpoint = "standing", input = Json)]
+#[server(name = ReadStanding, prefix = "/_fn", endpoint = "standing", input = Json, output = Post<JsonText>)]
 pub async fn standing(query: StandingQuery) -> Answer<StandingView> {
     Ok(ask::backend()?.standing(query).await?)
 }
 
 /// The budgets of a period; of the current one if none is named.
-#[server(name = ReadBudgets, prefix = "/_fn", endpoint = "budgets", input = Json)]
+#[server(name = ReadBudgets, prefix = "/_fn", endpoint = "budgets", input = Json, output = Post<JsonText>)]
 pub async fn budgets(period: Option<PeriodId>, pool: Option<PoolId>) -> Answer<BudgetTree> {
     let backend = ask::backend()?;
     let period = match period {
@@ -196,25 +230,25 @@ pub async fn budgets(period: Option<PeriodId>, pool: Option<PoolId>) -> Answer<B
 }
 
 /// The hosts of a pool.
-#[server(name = ReadHosts, prefix = "/_fn", endpoint = "hosts", input = Json)]
+#[server(name = ReadHosts, prefix = "/_fn", endpoint = "hosts", input = Json, output = Post<JsonText>)]
 pub async fn hosts(pool: Option<PoolId>) -> Answer<HostList> {
     Ok(ask::backend()?.hosts(pool).await?)
 }
 
 /// The people that may sign in by one click.
-#[server(name = ReadSignInChoices, prefix = "/_fn", endpoint = "sign-in-choices", input = Json)]
+#[server(name = ReadSignInChoices, prefix = "/_fn", endpoint = "sign-in-choices", input = Json, output = Post<JsonText>)]
 pub async fn sign_in_choices() -> Answer<Vec<Me>> {
     Ok(ask::backend()?.sign_in_choices().await?)
 }
 
 /// What a form needs.
-#[server(name = ReadForm, prefix = "/_fn", endpoint = "form", input = Json)]
+#[server(name = ReadForm, prefix = "/_fn", endpoint = "form", input = Json, output = Post<JsonText>)]
 pub async fn form(refused: Option<String>) -> Answer<FormData> {
     ask::form(refused).await
 }
 
 /// What the form for a new workload offers.
-#[server(name = ReadSubmitForm, prefix = "/_fn", endpoint = "submit-form", input = Json)]
+#[server(name = ReadSubmitForm, prefix = "/_fn", endpoint = "submit-form", input = Json, output = Post<JsonText>)]
 pub async fn submit_form(pool: Option<PoolId>, refused: Option<String>) -> Answer<SubmitData> {
     let form = ask::form(refused).await?;
     let backend = ask::backend()?;
@@ -223,4 +257,19 @@ pub async fn submit_form(pool: Option<PoolId>, refused: Option<String>) -> Answe
         nodes: backend.nodes().await?,
         form,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_survives_its_way_and_a_broken_one_is_a_problem() {
+        let problem = DataError(Problem::new(Code::NotFound, "There is no workload w-1."));
+        let bytes = FromServerFnError::ser(&problem);
+        assert_eq!(DataError::de(bytes), problem);
+        let broken = DataError::de(Bytes::from_static(b"\xff<html>"));
+        assert_eq!(broken.0.code, Code::Internal);
+        assert!(!broken.0.detail.contains("html"), "what arrived is not shown");
+    }
 }

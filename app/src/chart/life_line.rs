@@ -194,6 +194,19 @@ fn ticks(scale: Scale, offset_s: i64) -> Vec<(i64, f64)> {
         .collect()
 }
 
+/// The runs whose marks stand far enough from the one before for a label to their left.
+pub fn apart(marks: &[(usize, f64)], room: f64) -> Vec<usize> {
+    let mut free_from = 0.0;
+    let mut labelled = Vec::new();
+    for (run, x) in marks {
+        if x - room >= free_from {
+            labelled.push(*run);
+            free_from = *x;
+        }
+    }
+    labelled
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,6 +287,13 @@ mod tests {
         assert_eq!(kinds(&line), [(Kind::Queued, 90)]);
         let just_now = life_line(500, &[], 500, false, 0);
         assert!(just_now.segments.is_empty() && just_now.now.is_some());
+    }
+
+    #[test]
+    fn labels_of_marks_never_overlap() {
+        let marks = [(0, 60.0), (1, 100.0), (2, 130.0), (3, 210.0), (4, 500.0)];
+        assert_eq!(apart(&marks, 80.0), [1, 3, 4]);
+        assert_eq!(apart(&[], 80.0), [0_usize; 0]);
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn SignedOut() -> impl IntoView {
     view! {
         <Panel id="mine" title="My workloads">
             <Empty title="Sign in to see what is yours.">
-                <span>"The queue, standing, budgets and hosts are there for everybody."</span>
+                <span>"The pool is there for everybody to see; the queue, standing, budgets and hosts are for those who are signed in."</span>
                 <a class="btn btn--primary" href="/sign-in">
                     "Sign in"
                 </a>
@@ -189,7 +189,7 @@ fn Mine(mine: Result<WorkloadPage, Problem>, query: ParamsMap) -> impl IntoView 
                 <Empty title="No workload of yours is queued or running.">
                     <span>
                         "Submit one here, or from a shell: "
-                        <code>"stint submit --gpus 8 --min-runtime 2h"</code>
+                        <code>"stint submit --name NAME --charged-to NODE --gpus 8 --min-runtime 2h"</code>
                     </span>
                     <a class="btn btn--s" href=submit>
                         "Submit a workload"
@@ -461,6 +461,7 @@ fn Pool(pool: Result<PoolView, Problem>) -> impl IntoView {
         .zip(levels(&pool))
         .map(|(at, level)| {
             let class = if level.name == "Impact" { "f-acc" } else { "f-tint" };
+            let value_class = if level.value.ends_with('%') { "" } else { "words" };
             view! {
                 <div>
                     <dt>
@@ -471,7 +472,7 @@ fn Pool(pool: Result<PoolView, Problem>) -> impl IntoView {
                             {level.name} <small>{level.definition}</small>
                         </span>
                     </dt>
-                    <dd>{level.value}</dd>
+                    <dd class=value_class>{level.value}</dd>
                 </div>
             }
         })

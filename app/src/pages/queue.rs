@@ -317,7 +317,7 @@ fn NoRows(page: QueuePage, query: ParamsMap) -> impl IntoView {
             <Empty title="Nothing is queued: whatever was asked for has its GPUs.">
                 <span>
                     "Submit one here, or from a shell: "
-                    <code>"stint submit --gpus 8 --min-runtime 2h"</code>
+                    <code>"stint submit --name NAME --charged-to NODE --gpus 8 --min-runtime 2h"</code>
                 </span>
                 <a class="btn btn--s" href=submit>"Submit a workload"</a>
             </Empty>

@@ -55,6 +55,15 @@ pub fn WorkloadScreen() -> impl IntoView {
     view! { <Loaded what="the workload" answer=answer show=show /> }
 }
 
+/// What makes the page ask again. Until it is over, its place, its reason and the time move with the queue.
+fn topics(workload: &WorkloadView) -> Vec<String> {
+    let mut topics = vec![format!("workload:{}", workload.row.id)];
+    if !workload.row.state.is_over() {
+        topics.push(format!("queue:{}", workload.row.pool));
+    }
+    topics
+}
+
 /// Its name, for headings.
 fn shown_name(workload: &WorkloadView) -> String {
     workload
@@ -81,7 +90,7 @@ fn Workload(
     form: Resource<Answer<FormData>>,
 ) -> impl IntoView {
     let live = use_live();
-    live.watch(vec![format!("workload:{}", workload.row.id)]);
+    live.watch(topics(&workload));
     let dialog = {
         let workload = workload.clone();
         move || {
@@ -376,16 +385,22 @@ fn Drawing(line: LifeLine, words: String, hue: u8, as_of: Time) -> impl IntoView
         .iter()
         .map(|(_, x)| view! { <path class="s-text" d=format!("M{} 34V86", px(*x))></path> })
         .collect_view();
+    let apart = geometry::apart(&line.preemptions, LABELLED);
     let preemptions = line
         .preemptions
         .iter()
-        .map(|(_, x)| {
+        .map(|(run, x)| {
             let shape = format!("M{0} 40h3v40h-3zM{1} 40h12v12z", px(x - 3.0), px(x - 12.0));
+            let label = apart.contains(run).then(|| {
+                view! {
+                    <text class="v e" x=px(*x) y="98">
+                        "preempted"
+                    </text>
+                }
+            });
             view! {
                 <path class="f-bad" d=shape></path>
-                <text class="v e" x=px(*x) y="98">
-                    "preempted"
-                </text>
+                {label}
             }
         })
         .collect_view();
