@@ -318,6 +318,25 @@ pub fn strip_levels(rows: &[StandingRow], node: &StandingRow) -> Vec<Level> {
         .collect()
 }
 
+/// What is left of my team's budget, as a row of its facts.
+#[component]
+fn Left(budget: BudgetRow) -> impl IntoView {
+    let left = if budget.granted_gpu_seconds.0 == 0 {
+        "no budget".to_owned()
+    } else {
+        format!(
+            "{} of {}",
+            text::hours(budget.left_gpu_seconds),
+            text::hours(budget.granted_gpu_seconds)
+        )
+    };
+    view! {
+        <dt>{format!("Left for {}, GPU-h", budget.name)}</dt>
+        <dd>{left}</dd>
+    }
+    .into_any()
+}
+
 /// My team's standing.
 #[component]
 fn Team(
@@ -359,21 +378,7 @@ fn Team(
     let levels = strip_levels(&standing.rows, &row);
     let strip_heading = (!levels.is_empty()).then(|| view! { <h3>"Share of the pool"</h3> });
     let strip = (!levels.is_empty()).then(|| view! { <Strip levels=levels /> });
-    let left = budget.map(|budget| {
-        let left = if budget.granted_gpu_seconds.0 == 0 {
-            "no budget".to_owned()
-        } else {
-            format!(
-                "{} of {}",
-                text::hours(budget.left_gpu_seconds),
-                text::hours(budget.granted_gpu_seconds)
-            )
-        };
-        view! {
-            <dt>{format!("Left for {}, GPU-h", budget.name)}</dt>
-            <dd>{left}</dd>
-        }
-    });
+    let left = budget.map(|budget| view! { <Left budget=budget /> });
     let span = Seconds(standing.covered_s.min(standing.window_s));
     view! {
         <Panel id="team" title="My team’s standing" aside=aside>

@@ -118,6 +118,7 @@ fn Submit(data: SubmitData, query: ParamsMap) -> impl IntoView {
 /// What runs, where, and who pays.
 #[component]
 fn What(data: SubmitData, refused: Option<RefusedForm>) -> impl IntoView {
+    let past = refused.clone();
     let pools = data
         .shell
         .pools
@@ -170,37 +171,46 @@ fn What(data: SubmitData, refused: Option<RefusedForm>) -> impl IntoView {
                         error=error_of(refused.as_ref(), &["charged_to"])
                     />
                 </div>
-                <div class="fields">
-                    <TextField
-                        id="gpus"
-                        name="gpus"
-                        label="GPUs in all"
-                        value=typed(refused.as_ref(), "gpus", "8")
-                        hint="A multiple of the hosts."
-                        error=error_of(refused.as_ref(), &["gpus", "gpus_per_host"])
-                        number=true
-                        required=true
-                    />
-                    <TextField
-                        id="hosts"
-                        name="hosts"
-                        label="Hosts"
-                        value=typed(refused.as_ref(), "hosts", "")
-                        hint="Empty: as few as hold the GPUs."
-                        error=error_of(refused.as_ref(), &["hosts"])
-                        number=true
-                    />
-                    <ChoiceField
-                        id="topology"
-                        name="topology"
-                        label="Where its hosts lie"
-                        choices=choices(&[Topology::Anywhere, Topology::SameBlock], text::topology_label)
-                        value=typed(refused.as_ref(), "topology", "anywhere")
-                        error=error_of(refused.as_ref(), &["topology"])
-                    />
-                </div>
+                <Size refused=past />
             </div>
         </Panel>
+    }
+    .into_any()
+}
+
+/// How many GPUs, on how many hosts, and where.
+#[component]
+fn Size(refused: Option<RefusedForm>) -> impl IntoView {
+    view! {
+        <div class="fields">
+            <TextField
+                id="gpus"
+                name="gpus"
+                label="GPUs in all"
+                value=typed(refused.as_ref(), "gpus", "8")
+                hint="A multiple of the hosts."
+                error=error_of(refused.as_ref(), &["gpus", "gpus_per_host"])
+                number=true
+                required=true
+            />
+            <TextField
+                id="hosts"
+                name="hosts"
+                label="Hosts"
+                value=typed(refused.as_ref(), "hosts", "")
+                hint="Empty: as few as hold the GPUs."
+                error=error_of(refused.as_ref(), &["hosts"])
+                number=true
+            />
+            <ChoiceField
+                id="topology"
+                name="topology"
+                label="Where its hosts lie"
+                choices=choices(&[Topology::Anywhere, Topology::SameBlock], text::topology_label)
+                value=typed(refused.as_ref(), "topology", "anywhere")
+                error=error_of(refused.as_ref(), &["topology"])
+            />
+        </div>
     }
     .into_any()
 }

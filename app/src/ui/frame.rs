@@ -172,21 +172,33 @@ fn TopBar(
                 {move || kept().map(|unit| view! { <input type="hidden" name="unit" value=unit /> })}
                 <button class="btn btn--s">"Show"</button>
             </form>
-            <p class="asof">
-                "As of " <b><time datetime=shell.as_of.rfc3339()>{shell.as_of.day_seconds()}</time></b> " "
-                <abbr title=shell.zone.clone()>{shell.zone_short.clone()}</abbr>
-                {(shell.speed > 1)
-                    .then(|| {
-                        view! {
-                            <span class="speed" title="So many seconds of this clock pass in a second">
-                                {format!("× {}", shell.speed)}
-                                <span class="vh">" real time"</span>
-                            </span>
-                        }
-                    })}
-            </p>
+            <AsOf shell=shell.clone() />
             <SignedIn me=shell.me.clone() next=Signal::derive(next) />
         </div>
+    }
+    .into_any()
+}
+
+/// The time that everything on the page is true for, its zone, and how fast that clock runs.
+#[component]
+fn AsOf(
+    /// What surrounds the page.
+    shell: Shell,
+) -> impl IntoView {
+    view! {
+        <p class="asof">
+            "As of " <b><time datetime=shell.as_of.rfc3339()>{shell.as_of.day_seconds()}</time></b> " "
+            <abbr title=shell.zone.clone()>{shell.zone_short.clone()}</abbr>
+            {(shell.speed > 1)
+                .then(|| {
+                    view! {
+                        <span class="speed" title="So many seconds of this clock pass in a second">
+                            {format!("× {}", shell.speed)}
+                            <span class="vh">" real time"</span>
+                        </span>
+                    }
+                })}
+        </p>
     }
     .into_any()
 }

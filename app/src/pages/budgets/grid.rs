@@ -177,6 +177,25 @@ fn forecast(row: &BudgetRow, unit: Unit, parent: GpuSeconds) -> (String, String)
     (unit.amount(forecast, parent), part)
 }
 
+/// Opens or closes a node; an empty place where there is nothing below.
+#[component]
+fn Toggle(open: Option<bool>, name: String, href: String) -> impl IntoView {
+    let Some(open) = open else {
+        return view! { <span class="tw"></span> }.into_any();
+    };
+    let (icon, word) = if open {
+        (Icon::Down, "Close")
+    } else {
+        (Icon::Right, "Open")
+    };
+    view! {
+        <a class="tw" href=href aria-label=format!("{word} {name}")>
+            <Glyph icon=icon />
+        </a>
+    }
+    .into_any()
+}
+
 /// One node.
 #[component]
 fn Row(shown: Shown, root: GpuSeconds, unit: Unit, toggle: String, give: String) -> impl IntoView {
@@ -202,22 +221,6 @@ fn Row(shown: Shown, root: GpuSeconds, unit: Unit, toggle: String, give: String)
         (false, true) => "mine",
         (false, false) => "",
     };
-    let twist = open.map(|open| {
-        let (icon, word) = if open {
-            (Icon::Down, "Close")
-        } else {
-            (Icon::Right, "Open")
-        };
-        view! {
-            <a class="tw" href=toggle aria-label=format!("{word} {}", row.name)>
-                <Glyph icon=icon />
-            </a>
-        }
-    });
-    let twist = twist.map_or_else(
-        || view! { <span class="tw"></span> }.into_any(),
-        IntoAny::into_any,
-    );
     let of_parent = row.parent.as_ref().map_or_else(
         || text::NONE.to_owned(),
         |_| text::part_of(row.granted_gpu_seconds, parent),
@@ -240,7 +243,7 @@ fn Row(shown: Shown, root: GpuSeconds, unit: Unit, toggle: String, give: String)
             class=class
         >
             <th role="rowheader" scope="row" class=level_class(shown.level)>
-                {twist}
+                <Toggle open=open name=row.name.clone() href=toggle />
                 {row.name.clone()}
             </th>
             <td role="gridcell" class="n">{granted}</td>

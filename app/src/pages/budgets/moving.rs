@@ -250,19 +250,6 @@ fn Amounts(
     let wrong = |names: &[&str]| error_of(refused.as_ref(), names);
     let (from_error, to_error) = (wrong(&["from"]), wrong(&["to"]));
     let error = wrong(&["hours", "amount_gpu_seconds"]);
-    let described = described_by("move-hours", true, error.is_some());
-    let invalid = error.is_some().then_some("true");
-    let field = NodeRef::<html::Input>::new();
-    // What was typed before the page came to life, or was put back by the browser, counts as typed.
-    let first = start.hours.clone();
-    Effect::new(move |_| {
-        if let Some(value) = field.get().map(|input| input.value())
-            && value != first
-            && typed.hours.get_untracked().is_none()
-        {
-            typed.hours.set(Some(value));
-        }
-    });
     let choices = choices(&tree);
     let hint = move || {
         let (from, _, _) = now.get();
@@ -288,27 +275,53 @@ fn Amounts(
                 error=to_error
                 on:change=move |event| typed.to.set(Some(event_target_value(&event)))
             />
-            <Field id="move-hours" label="Hours, GPU-h" error=error>
-                <input
-                    class="input n"
-                    id="move-hours"
-                    name="hours"
-                    value=start.hours
-                    inputmode="decimal"
-                    autocomplete="off"
-                    required=true
-                    aria-describedby=described
-                    aria-invalid=invalid
-                    node_ref=field
-                    on:input=move |event| typed.hours.set(Some(event_target_value(&event)))
-                />
-            </Field>
+            <HoursField value=start.hours error=error typed=typed />
         </div>
         <p class="field">
             <span class="hint" id="move-hours-hint">
                 {hint}
             </span>
         </p>
+    }
+    .into_any()
+}
+
+/// How much.
+#[component]
+fn HoursField(
+    value: String,
+    #[prop(optional_no_strip)] error: Option<String>,
+    typed: Typed,
+) -> impl IntoView {
+    let described = described_by("move-hours", true, error.is_some());
+    let invalid = error.is_some().then_some("true");
+    let field = NodeRef::<html::Input>::new();
+    // What was typed before the page came to life, or was put back by the browser, counts as typed.
+    let first = value.clone();
+    Effect::new(move |_| {
+        if let Some(value) = field.get().map(|input| input.value())
+            && value != first
+            && typed.hours.get_untracked().is_none()
+        {
+            typed.hours.set(Some(value));
+        }
+    });
+    view! {
+        <Field id="move-hours" label="Hours, GPU-h" error=error>
+            <input
+                class="input n"
+                id="move-hours"
+                name="hours"
+                value=value
+                inputmode="decimal"
+                autocomplete="off"
+                required=true
+                aria-describedby=described
+                aria-invalid=invalid
+                node_ref=field
+                on:input=move |event| typed.hours.set(Some(event_target_value(&event)))
+            />
+        </Field>
     }
     .into_any()
 }
