@@ -148,7 +148,7 @@ macro_rules! numbered {
                 let number = text.strip_prefix(concat!($prefix, "-")).filter(|n| {
                     !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())
                 });
-                let number = number.and_then(|n| n.parse().ok()).filter(|n| *n <= i64::MAX as u64);
+                let number = number.and_then(|n| n.parse().ok()).filter(|n| i64::try_from(*n).is_ok());
                 number.map(Self).ok_or_else(|| IdError::Numbered(text.to_owned(), $prefix))
             }
         }

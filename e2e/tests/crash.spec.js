@@ -22,7 +22,7 @@ test("a killed server loses nothing that it acknowledged and doubles nothing", O
           headers: { "Idempotency-Key": name, "Sec-Fetch-Site": "same-origin", Origin: server.url },
         });
         expect(answer.status(), await answer.text()).toBe(201);
-        acknowledged.set(name, (await answer.json()).id);
+        acknowledged.set(name, (await answer.json()).row.id);
       } catch (error) {
         if (!/ECONNREFUSED|ECONNRESET|socket hang up/.test(String(error))) throw error;
         unanswered.push(name);

@@ -97,6 +97,23 @@ impl Clock for ManualClock {
     }
 }
 
+/// Measures how long something took, in real time.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    /// Starts now.
+    #[expect(clippy::disallowed_methods, reason = "the one place that measures real time")]
+    pub fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    /// What has passed since.
+    pub fn passed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 /// Waits for a real span of time.
 #[expect(clippy::disallowed_methods, reason = "the one place that waits")]
 pub async fn wait(span: Duration) {

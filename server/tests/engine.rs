@@ -388,7 +388,12 @@ async fn a_restart_at_any_cycle_gives_the_state_that_was_there() {
     }
     let reading = lab.fleet.fleet.read().await.unwrap();
     let launched: BTreeSet<RunId> = reading.runs.iter().map(|(run, _)| *run).collect();
-    let missing: Vec<_> = engine.state().runs().values().filter(|run| !launched.contains(&run.id)).collect();
+    let missing: Vec<_> = engine
+        .state()
+        .runs()
+        .values()
+        .filter(|run| !launched.contains(&run.id))
+        .collect();
     assert!(missing.is_empty(), "{missing:?}");
     assert!(engine.state().live().len() > 500);
 }

@@ -52,7 +52,10 @@ pub fn WorkloadScreen() -> impl IntoView {
     let show = move |workload| {
         view! { <Workload workload=workload query=query form=form /> }
     };
-    view! { <Loaded what="the workload" answer=answer show=show /> }
+    view! {
+        <Title text="Workload" />
+        <Loaded what="the workload" answer=answer show=show />
+    }
 }
 
 /// What makes the page ask again. Until it is over, its place, its reason and the time move with the queue.
@@ -312,7 +315,7 @@ fn LifePanel(workload: WorkloadView) -> impl IntoView {
     let words = line_words(&line);
     view! {
         <Panel id="life-line" title="Life line">
-            <div class="wrap" role="region" aria-label="Life line" tabindex="0">
+            <div class="wrap" role="region" aria-label="Drawing of the life line" tabindex="0">
                 <div class="body">
                     <Drawing line=line words=words hue=workload.row.hue as_of=as_of />
                 </div>

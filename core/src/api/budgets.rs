@@ -50,7 +50,7 @@ pub struct BudgetRow {
     pub used_ratio: Option<Fraction>,
     /// Charged and held plus the pace of the last seven days to the end of the period; absent with less history.
     pub forecast_gpu_seconds: Option<GpuSeconds>,
-    /// Counts the changes of this balance: the ETag.
+    /// Counts the changes of this balance: the entity tag.
     pub version: u64,
     /// Whether the person who asks may move hours out of or into it.
     pub may_move: bool,

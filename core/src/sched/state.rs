@@ -975,12 +975,11 @@ impl Run {
     /// What time will still bring to this run.
     pub(super) fn timers(&self) -> Vec<Timer> {
         match &self.phase {
-            Phase::Waiting { .. } => Vec::new(),
             Phase::Starting { .. } => vec![Timer::StartupEnds],
             Phase::Running { .. } | Phase::Stopping { .. } if self.held_until.is_some() => {
                 vec![Timer::ProtectionEnds]
             }
-            Phase::Running { .. } | Phase::Stopping { .. } => Vec::new(),
+            Phase::Waiting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => Vec::new(),
         }
     }
 }

@@ -87,7 +87,7 @@ struct Promote {
 }
 
 #[derive(Serialize)]
-struct Host<'a> {
+struct HostLine<'a> {
     host: &'a HostId,
     state: HostState,
     human: bool,
@@ -197,7 +197,7 @@ impl<'a> Log<'a> {
         self.write(
             at,
             "host",
-            Host {
+            HostLine {
                 host,
                 state,
                 human: false,

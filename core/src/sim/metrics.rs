@@ -8,7 +8,7 @@ use crate::sched::run::SpanKind;
 use crate::sched::state::State;
 use crate::sched::tree::LeafIx;
 use crate::standing::{OwedDelivered, delivered_over_owed};
-use crate::units::{Fraction, GpuSeconds, HOUR_S, Seconds, Timestamp};
+use crate::units::{Fraction, GpuSeconds, HOUR_S, MilliGpus, Seconds, Timestamp};
 
 /// What a leaf was owed and got.
 #[derive(Clone, Copy, Default)]
@@ -87,16 +87,18 @@ impl Metrics {
     pub(super) fn close_hour(&mut self, state: &State, end: Timestamp) {
         let from = self.hour;
         self.hour = end;
-        if !self.measures(from) {
+        if !self.measures(from) || from == end {
             return;
         }
         for leaf in state.tree().leaves() {
             let ix = state.tree().leaf_ix(leaf);
             let demand = state.demand_between(leaf, from, end);
             let delivered = state.charged_between(ix, from, end);
-            self.teams[leaf.0]
-                .sums
-                .add(state.rate(ix), end.since(from), demand, delivered);
+            let span = end.since(from);
+            let rate = MilliGpus(
+                i64::try_from(state.rate_over(ix, span, end) / i128::from(span.0)).unwrap_or(i64::MAX),
+            );
+            self.teams[leaf.0].sums.add(rate, span, demand, delivered);
         }
     }
 

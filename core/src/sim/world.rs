@@ -93,7 +93,7 @@ pub fn run<'a>(
     }
     world.metrics.pass_time(&world.state, last, end);
     world.state.advance(end)?;
-    world.close(setup.seed)
+    Ok(world.close(setup.seed))
 }
 
 impl<'a> World<'a> {
@@ -277,7 +277,7 @@ impl<'a> World<'a> {
             match effect {
                 Effect::Span(span) => {
                     self.metrics
-                        .span(span.leaf, span.kind, span.gpus.0, span.from, span.to)
+                        .span(span.leaf, span.kind, span.gpus.0, span.from, span.to);
                 }
                 Effect::Assigned(run) => self.launch(run),
                 Effect::RunEnded(run, cause) => self.ended(&run, cause),
@@ -377,7 +377,7 @@ impl<'a> World<'a> {
         self.work.iter().map(left).collect()
     }
 
-    fn close(mut self, seed: u64) -> Result<Report, StateError> {
+    fn close(mut self, seed: u64) -> Report {
         let now = self.state.now();
         let open: Vec<_> = self
             .state
@@ -394,9 +394,9 @@ impl<'a> World<'a> {
         self.findings.extend(audit::check(&self.state));
         self.findings.dedup();
         let unfinished = self.unfinished();
-        Ok(Report {
+        Report {
             unfinished,
             ..self.metrics.report(&self.state, seed, self.findings)
-        })
+        }
     }
 }

@@ -293,8 +293,12 @@ proptest! {
             other => other,
         });
         let (mut plain, mut changed) = (Life::new(), Life::new());
-        steps.iter().for_each(|step| plain.step(step));
-        raised.for_each(|step| changed.step(&step));
+        for step in &steps {
+            plain.step(step);
+        }
+        for step in raised {
+            changed.step(&step);
+        }
         prop_assert_eq!(&plain.pool.starts, &changed.pool.starts);
         prop_assert_eq!(&plain.pool.preempted, &changed.pool.preempted);
     }

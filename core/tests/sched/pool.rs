@@ -34,7 +34,7 @@ pub(crate) fn org(leaves: &[(&str, i64)]) -> (Org, Vec<(NodeId, MilliGpus, Milli
             nodes
                 .entry(part.to_owned())
                 .or_insert_with(|| Some(parent.clone()));
-            parent = part.to_owned();
+            part.clone_into(&mut parent);
         }
     }
     let node = |(id, parent): (&String, &Option<String>)| Node {

@@ -1,6 +1,6 @@
 //! `stint import`: hosts, an organisation, recorded demand.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
@@ -11,7 +11,7 @@ use stint_core::units::Timestamp;
 
 use super::exit::{Exit, Failure};
 use super::output::{Form, Output, progress};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, Stopwatch, SystemClock};
 use crate::config::Config;
 use crate::engine::last_instant;
 use crate::import::hosts::{HostsReport, import_hosts};
@@ -123,8 +123,11 @@ async fn import(args: &ImportArgs, store: &Store, output: &mut Output) -> Result
             let bytes = read(file)?;
             let bar = progress("Importing rows");
             let mut count = |rows: usize| bar.set_position(rows as u64);
+            let watch = Stopwatch::start();
             let report = import_trace(store, &author, &bytes, &target, mode, &mut count).await;
             bar.finish_and_clear();
+            let passed = watch.passed().as_secs_f64();
+            writeln!(std::io::stderr(), "the trace took {passed:.2} s")?;
             told(&report.map_err(|e| refused(file, &e))?, trace_lines, mode, output)
         }
     }

@@ -15,6 +15,7 @@ use stint_core::units::{DAY_S, Fraction, Seconds};
 use super::exit::{Exit, Failure};
 use super::import::read;
 use super::output::{Form, Output};
+use crate::clock::Stopwatch;
 
 /// The longest span that is simulated at once.
 const MAX_DAYS: u32 = 3_660;
@@ -71,7 +72,9 @@ pub(super) fn run(args: &SimulateArgs, output: &mut Output) -> Result<Exit, Fail
         trace::read(&read(&args.trace)?, &bounds, bad_rows).map_err(|error| bad(&args.trace, &error))?;
     warn(&trace)?;
     let setup = setup(args, &layout, pool, &trace)?;
+    let watch = Stopwatch::start();
     let report = simulate(args, &setup)?;
+    speed(&report, setup.span, watch)?;
     match output.form() {
         Form::Json => output.value(&report)?,
         Form::Human => tell(&report, output)?,
@@ -161,6 +164,20 @@ fn simulate(args: &SimulateArgs, setup: &Setup) -> Result<Report, Failure> {
     };
     bar.finish_and_clear();
     Ok(report)
+}
+
+/// How long it took, on standard error: the answer itself is the same every time.
+fn speed(report: &Report, span: Seconds, watch: Stopwatch) -> Result<(), Failure> {
+    let passed = watch.passed();
+    let per_pass = passed.as_micros() / u128::from(report.passes.max(1));
+    let mut err = std::io::stderr().lock();
+    writeln!(
+        err,
+        "{span} simulated in {:.2} s: {} passes of {per_pass} µs",
+        passed.as_secs_f64(),
+        report.passes
+    )?;
+    Ok(())
 }
 
 fn bar(span: Seconds) -> ProgressBar {

@@ -10,10 +10,11 @@ use crate::store::{Store, ledger};
 
 /// What doesn't fit, in sentences; empty when all is well. The state is rebuilt as a restart would rebuild it.
 pub async fn audit(store: &Store, pool: &PoolId, now: Timestamp) -> Result<Vec<String>, EngineError> {
-    let loaded = load::load(store, pool, now).await?;
+    // One transaction: a server may be at work on the same database.
+    let mut db = store.read().await?;
+    let loaded = load::read(&mut db, pool, now).await?;
     let mut findings = check(&loaded.state);
     if let Some(period) = &loaded.period {
-        let mut db = store.read().await?;
         let at = loaded.state.now();
         let used = ledger::used(&mut db, pool, period, at).await?;
         findings.extend(charges(&loaded.state, &used, at));

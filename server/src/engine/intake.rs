@@ -66,7 +66,7 @@ impl Engine {
             match self.state.apply(at, event) {
                 Ok(effects) => taken.note(effects),
                 Err(error) => {
-                    tracing::warn!(%error, pool = %self.pool, "an event does not fit and is left out")
+                    tracing::warn!(%error, pool = %self.pool, "an event does not fit and is left out");
                 }
             }
         }
@@ -80,7 +80,6 @@ impl Engine {
         for (run, seen) in &reading.runs {
             match (self.state.runs().get(run), seen) {
                 (None, RunSeen::Ended { .. }) => taken.over.push(*run),
-                (None, _) => {}
                 (Some(known), RunSeen::Running { since }) => {
                     if matches!(known.phase, Phase::Starting { .. }) {
                         events.push((*since, Event::Running(*run)));
@@ -94,7 +93,7 @@ impl Engine {
                     events.push((*at, Event::Ended(*run, *cause)));
                     taken.over.push(*run);
                 }
-                (Some(_), RunSeen::Starting) => {}
+                (None, _) | (Some(_), RunSeen::Starting) => {}
             }
         }
         for (host, state) in &reading.hosts {

@@ -6,8 +6,8 @@ use stint_core::id::{HostId, NodeId, PoolId, RunId, WorkloadId};
 use stint_core::ledger::{Book, Period};
 use stint_core::org::Org;
 use stint_core::sched::contract::{EndCause, Then, WorkloadState};
-use stint_core::sched::run::{Phase, Run, SpanKind};
 use stint_core::sched::recall::Past;
+use stint_core::sched::run::{Phase, Run, SpanKind};
 use stint_core::sched::state::{Event, HostIx, HostSpec, Live, Rules, State};
 use stint_core::standing::LookBack;
 use stint_core::units::{GpuSeconds, Gpus, MilliGpus, Seconds, Timestamp};
@@ -29,17 +29,25 @@ pub(super) struct Loaded {
 /// Rebuilds the state of a pool, as of the last instant its engine had reached.
 pub(super) async fn load(store: &Store, pool: &PoolId, now: Timestamp) -> Result<Loaded, EngineError> {
     let mut db = store.read().await?;
+    read(&mut db, pool, now).await
+}
+
+/// The same within a transaction of the caller's, so that what else it reads is of the same moment.
+pub(super) async fn read(db: &mut Connection, pool: &PoolId, now: Timestamp) -> Result<Loaded, EngineError> {
     let missing = |what: &str| EngineError::Missing(format!("there is no {what} for pool {pool}"));
-    let organisation = nodes::organisation(&mut db)
+    let organisation = nodes::organisation(&mut *db)
         .await?
         .ok_or_else(|| missing("organisation"))?;
-    let pool_row = pools::all(&mut db).await?.into_iter().find(|row| row.id == *pool);
+    let pool_row = pools::all(&mut *db)
+        .await?
+        .into_iter()
+        .find(|row| row.id == *pool);
     let pool_row = pool_row.ok_or_else(|| missing("row"))?;
-    let stored = settings::get(&mut db, &at_key(pool))
+    let stored = settings::get(&mut *db, &at_key(pool))
         .await?
         .and_then(|text| text.parse().ok());
     let at = stored.map_or(now, Timestamp);
-    let hosts = pools::hosts(&mut db, pool)
+    let hosts = pools::hosts(&mut *db, pool)
         .await?
         .into_iter()
         .map(|host| HostSpec {
@@ -49,12 +57,12 @@ pub(super) async fn load(store: &Store, pool: &PoolId, now: Timestamp) -> Result
             state: host.state,
         });
     let mut state = State::new(rules(&pool_row), &organisation.org, hosts.collect(), at);
-    let all_periods = periods::all(&mut db).await?;
+    let all_periods = periods::all(&mut *db).await?;
     let period = all_periods.iter().find(|period| period.contains(at)).cloned();
-    let last_workload = live(&mut db, pool, &mut state).await?;
-    let runs = open_runs(&mut db, pool, &state).await?;
+    let last_workload = live(&mut *db, pool, &mut state).await?;
+    let runs = open_runs(&mut *db, pool, &state).await?;
     let mut past = past(
-        &mut db,
+        &mut *db,
         &pool_row,
         &organisation.org,
         &all_periods,
@@ -69,12 +77,12 @@ pub(super) async fn load(store: &Store, pool: &PoolId, now: Timestamp) -> Result
     }
     state.pin_again();
     if let Some(period) = &period {
-        let grants = grants(&mut db, &pool_row, &organisation.org, period).await?;
+        let grants = grants(&mut *db, &pool_row, &organisation.org, period).await?;
         state.apply(at, Event::Granted(grants))?;
     }
-    let last_run = rows::last_run(&mut db).await?;
+    let last_run = rows::last_run(&mut *db).await?;
     state.count_runs_from(last_run + 1);
-    let last_transaction = rows::last_transaction(&mut db, pool).await?;
+    let last_transaction = rows::last_transaction(&mut *db, pool).await?;
     Ok(Loaded {
         state,
         period,

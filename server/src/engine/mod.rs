@@ -47,6 +47,8 @@ const DEBOUNCE: Duration = Duration::from_millis(50);
 const IDLE_S: u64 = 10;
 /// Views are published at most this often: a view is a copy of the state.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+/// However busy the engine is, a view is published that often.
+const PUBLISH_AT_LAST: Duration = Duration::from_secs(1);
 /// How long the engine waits before it rebuilds its state after a failure.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Arrivals submitted in one cycle.
@@ -169,7 +171,8 @@ impl Engine {
             self.record(&taken, &decisions, now).await?;
             self.unpublished.extend(taken.workloads());
             let changed = intake::changed_runs(&self.state, &taken.effects);
-            self.unpublished.extend(changed.into_iter().map(|run| run.workload));
+            self.unpublished
+                .extend(changed.into_iter().map(|run| run.workload));
             self.stale = true;
         }
         let actions = self.perform(now).await?;
@@ -227,7 +230,9 @@ impl Engine {
                 }
             };
             let pause = if busy { DEBOUNCE } else { self.pause() };
-            if since_published >= PUBLISH_EVERY || pause > DEBOUNCE {
+            // While actions are on their way the next cycle has the better view: whoever was pinned has started by then.
+            let settled = !busy && (since_published >= PUBLISH_EVERY || pause > DEBOUNCE);
+            if settled || since_published >= PUBLISH_AT_LAST {
                 self.publish();
                 since_published = Duration::ZERO;
             }
@@ -235,7 +240,7 @@ impl Engine {
             since_published += DEBOUNCE;
             if pause > DEBOUNCE {
                 tokio::select! {
-                    () = wait(pause - DEBOUNCE) => {}
+                    () = wait(pause.saturating_sub(DEBOUNCE)) => {}
                     () = self.means.hub.woken() => {}
                     _ = stop.changed() => {}
                 }

@@ -50,7 +50,8 @@ impl Published {
 
     /// What every leaf was owed and got in the look-back, added up when it is first asked for.
     pub fn deliveries(&self) -> &Deliveries {
-        self.deliveries.get_or_init(|| Deliveries::of(&self.state, self.at))
+        self.deliveries
+            .get_or_init(|| Deliveries::of(&self.state, self.at))
     }
 
     /// The place of a workload in the queue, from 1.

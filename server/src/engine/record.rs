@@ -219,7 +219,7 @@ impl Scribe<'_> {
     ) -> Result<(), EngineError> {
         for (at, effect) in &taken.effects {
             let entry = match effect {
-                Effect::RunEnded(run, cause) => self.ended(run, *cause, &taken.effects),
+                Effect::RunEnded(run, cause) => Some(self.ended(run, *cause, &taken.effects)),
                 Effect::Refund { run, leaf, amount } => self.refunded(*run, *leaf, *amount, &taken.effects),
                 _ => None,
             };
@@ -304,14 +304,14 @@ impl Scribe<'_> {
         }
     }
 
-    fn ended(&self, run: &Run, cause: EndCause, effects: &[(Timestamp, Effect)]) -> Option<NewDecision> {
+    fn ended(&self, run: &Run, cause: EndCause, effects: &[(Timestamp, Effect)]) -> NewDecision {
         let over = effects.iter().find_map(|(_, effect)| match effect {
             Effect::WorkloadOver(id, state) if *id == run.workload => Some(*state),
             _ => None,
         });
         let after = match over {
             Some(WorkloadState::Finished | WorkloadState::Failed | WorkloadState::Cancelled) => {
-                return self.last(run, cause);
+                return last(run, cause);
             }
             Some(_) => "it ends here",
             None if self.state.workload_state(run.workload) == Some(WorkloadState::Held) => {
@@ -320,23 +320,13 @@ impl Scribe<'_> {
             None => "it is queued again with its first submit time",
         };
         let sentence = format!("{}: {after}.", cause.label());
-        Some(NewDecision {
+        NewDecision {
             workload: run.workload,
             run: Some(run.id),
             what: if over.is_some() { "Ended" } else { "Requeued" },
             sentence,
             body: json(&cause),
-        })
-    }
-
-    fn last(&self, run: &Run, cause: EndCause) -> Option<NewDecision> {
-        Some(NewDecision {
-            workload: run.workload,
-            run: Some(run.id),
-            what: cause.label(),
-            sentence: format!("{} released its GPUs.", run.id),
-            body: json(&cause),
-        })
+        }
     }
 
     fn refunded(
@@ -394,6 +384,17 @@ impl Scribe<'_> {
             rows::insert_outbox(db, run.id, run.number, "stop", &json(&order), told).await?;
         }
         Ok(())
+    }
+}
+
+/// The last entry of a workload that is over by itself or by its owner.
+fn last(run: &Run, cause: EndCause) -> NewDecision {
+    NewDecision {
+        workload: run.workload,
+        run: Some(run.id),
+        what: cause.label(),
+        sentence: format!("{} released its GPUs.", run.id),
+        body: json(&cause),
     }
 }
 
