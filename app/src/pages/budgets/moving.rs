@@ -50,7 +50,8 @@ impl Typed {
     }
 }
 
-/// What the dialog starts with: what was refused, else what the address says, else the first nodes.
+/// What the dialog starts with: what was refused, else what the address says, else the first node that has hours to
+/// give and the first that is not divided further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     from: String,
@@ -63,18 +64,20 @@ impl Start {
     /// The start of a dialog on a tree.
     pub fn new(tree: &BudgetTree, query: &ParamsMap, refused: Option<&RefusedForm>) -> Self {
         let value = |name: &str| typed(refused, name, &address::text(query, name).unwrap_or_default());
-        let or_first = |named: String, other: Option<&str>| {
-            let movable = tree.rows.iter().filter(|row| row.may_move);
-            let first = movable.map(|row| row.node.as_str()).find(|id| Some(*id) != other);
-            if named.is_empty() {
-                first.unwrap_or_default().to_owned()
-            } else {
-                named
+        let or_first = |named: String, other: Option<&str>, likely: fn(&BudgetRow) -> bool| {
+            if !named.is_empty() {
+                return named;
             }
+            let open = || {
+                let rows = tree.rows.iter().filter(|row| row.may_move);
+                rows.filter(|row| Some(row.node.as_str()) != other)
+            };
+            let first = open().find(|row| likely(row)).or_else(|| open().next());
+            first.map(|row| row.node.to_string()).unwrap_or_default()
         };
-        let from = or_first(value("from"), None);
+        let from = or_first(value("from"), None, |row| row.movable_gpu_seconds > GpuSeconds::ZERO);
         Self {
-            to: or_first(value("to"), Some(&from)),
+            to: or_first(value("to"), Some(&from), |row| row.children == 0),
             from,
             hours: value("hours"),
             reason: value("reason"),
