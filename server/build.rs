@@ -1,9 +1,16 @@
-//! Optimised builds hold the site's files; they are made anew when the site is.
+//! Sees to it that the folder of the site's files is there, and that optimised builds hold its latest files.
 
-fn main() {
+use std::path::Path;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/site");
+    // Whoever compiles the server before the site exists would else get one that never finds it.
+    fs::create_dir_all(&site)?;
     // Unoptimised builds read the files when they are asked for.
-    if std::env::var("OPT_LEVEL").is_ok_and(|level| level != "0") {
-        println!("cargo:rerun-if-changed=../target/site");
+    if env::var("OPT_LEVEL").is_ok_and(|level| level != "0") {
+        println!("cargo:rerun-if-changed={}", site.display());
     }
+    Ok(())
 }

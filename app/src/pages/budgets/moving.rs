@@ -75,7 +75,9 @@ impl Start {
             let first = open().find(|row| likely(row)).or_else(|| open().next());
             first.map(|row| row.node.to_string()).unwrap_or_default()
         };
-        let from = or_first(value("from"), None, |row| row.movable_gpu_seconds > GpuSeconds::ZERO);
+        let from = or_first(value("from"), None, |row| {
+            row.movable_gpu_seconds > GpuSeconds::ZERO
+        });
         Self {
             to: or_first(value("to"), Some(&from), |row| row.children == 0),
             from,
