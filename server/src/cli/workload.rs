@@ -95,7 +95,7 @@ fn facts(view: &WorkloadView) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("as of", view.as_of.day_seconds()),
         ("charged to", view.path.join(" > ")),
-        ("needs", format!("{} GPUs on {} hosts", row.gpus, row.hosts)),
+        ("GPUs × hosts", format!("{} × {}", row.gpus, row.hosts)),
         ("minimum runtime", Seconds(row.min_runtime_s).to_string()),
         ("submitted", row.submitted.day_seconds()),
     ];
